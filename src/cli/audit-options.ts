@@ -9,10 +9,11 @@ import type { Invocation } from "../invocation/index.js";
 import { parseDurationMs } from "../policy/resources.js";
 import { readConfiguration } from "../request/configuration.js";
 import type { ParsedOptions } from "./option-spec.js";
+import { filesOf } from "./run-spec.js";
 
 /** Where the user's configuration says, else the usual place. What whoever asks has seen end is in it. */
 export async function openAuditFolder(parsed: ParsedOptions, invocation: Invocation): Promise<string> {
-  const { audit } = await readConfiguration(parsed, invocation);
+  const { audit } = await readConfiguration(filesOf(parsed), invocation);
   await invocation.resident?.afterAnswers();
   return audit.path ?? auditFolder(invocation.env, invocation.homeDir);
 }

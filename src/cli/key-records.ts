@@ -7,6 +7,7 @@ import { readConfiguration } from "../request/configuration.js";
 import { recordAlone } from "../runtime/run-audit.js";
 import type { ParsedOptions } from "./option-spec.js";
 import { writeErr } from "./output.js";
+import { filesOf } from "./run-spec.js";
 
 type RecordedKey = Pick<KeyRecord, "name" | "scopes" | "ceiling">;
 
@@ -16,7 +17,7 @@ export async function recordKey(
   parsed: ParsedOptions,
   invocation: Invocation,
 ): Promise<void> {
-  const { audit } = await readConfiguration(parsed, invocation);
+  const { audit } = await readConfiguration(filesOf(parsed), invocation);
   const most = ceiling === null ? null : ceilingText(ceiling);
   for (const line of await recordAlone({ type, name, scopes, ceiling: most }, audit, invocation)) {
     await writeErr(invocation, `agentkernel: ${escapeText(line)}\n`);

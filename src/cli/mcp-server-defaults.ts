@@ -1,12 +1,13 @@
 /** The options of `run` that `mcp server` takes: what the user says once for every sandbox that is asked for later. */
 import { isAbsolute, join } from "node:path";
 import type { Invocation } from "../invocation/index.js";
-import type { StandingOptions } from "../request/index.js";
+import type { StandingSpec } from "../request/index.js";
 import type { ParsedOptions } from "./option-spec.js";
 import { serverPolicyOptions } from "./policy-options.js";
+import { standingSpecOf } from "./run-spec.js";
 
 export interface ServerDefaults {
-  readonly said: StandingOptions;
+  readonly said: StandingSpec;
   /** The same, as words of a command line. */
   readonly words: readonly string[];
 }
@@ -22,7 +23,7 @@ export async function readServerDefaults(
     return found === undefined ? [] : [[name, found.map((value) => written(name, value, invocation))] as const];
   });
   const switches = names.filter((name) => flags.has(name));
-  const said = { flags: new Set(switches), values: new Map(given) };
+  const said = standingSpecOf({ flags: new Set(switches), values: new Map(given) }, invocation);
   const words = [
     ...switches.map((name) => `--${name}`),
     ...given.flatMap(([name, found]) => found.flatMap((value) => [`--${name}`, value])),
@@ -36,7 +37,7 @@ function written(name: string, value: string, { cwd }: Invocation): string {
   return (name === "config" || name === "policy") && !isAbsolute(value) ? join(cwd, value) : value;
 }
 
-async function check(said: StandingOptions, { cwd, env, homeDir }: Invocation): Promise<void> {
+async function check(said: StandingSpec, { cwd, env, homeDir }: Invocation): Promise<void> {
   const [{ preparedUsual }, { localUser }] = await Promise.all([
     import("../api/commands/prepare.js"),
     import("../api/auth/caller.js"),

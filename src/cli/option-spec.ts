@@ -1,7 +1,6 @@
 /** The vocabulary of option tables. Parsing, help and completions are all made from the same tables. */
 import type { AgentKernelError } from "../core/errors.js";
 import type { Invocation } from "../invocation/index.js";
-import type { RequestOptions } from "../request/request-options.js";
 
 export interface OptionSpec {
   /** Without the dashes. */
@@ -16,8 +15,12 @@ export interface OptionSpec {
   readonly help: string;
 }
 
-/** `rest`: the words after the options. */
-export interface ParsedOptions extends RequestOptions {
+/** By the long names of options. Choices have been held to their lists already. */
+export interface ParsedOptions {
+  readonly flags: ReadonlySet<string>;
+  readonly values: ReadonlyMap<string, readonly string[]>;
+  /** The words after the options, untouched. */
+  readonly rest: readonly string[];
   /** The first thing that was wrong, kept until it is known how to report it. */
   readonly problem: AgentKernelError | null;
 }

@@ -1,7 +1,8 @@
 /** The verbs about sandboxes that stay, and their options. */
+import { optionSettings } from "../settings/options.js";
 import { graceOption } from "./grace.js";
 import type { OptionSpec, VerbSpec } from "./option-spec.js";
-import { policyOptions } from "./policy-options.js";
+import { lifeOptions, optionSpec, policyOptions } from "./policy-options.js";
 
 const jsonOption: OptionSpec = { long: "json", help: "print the result as JSON" };
 
@@ -13,16 +14,6 @@ export const failOnConflictOption: OptionSpec = {
   long: "fail-on-conflict",
   help: "with --workspace sync: status 1 where something was not carried over, since the host changed it meanwhile",
 };
-
-/** How long a sandbox that stays may. */
-export const lifeOptions: readonly OptionSpec[] = [
-  { long: "ttl", value: "TIME", help: "remove it after this long, for example 30m, 8h, 7d" },
-  {
-    long: "idle-timeout",
-    value: "TIME",
-    help: "stop it after this long with nothing going on in it, for example 30m, 2d",
-  },
-];
 
 /** Questions have nobody to be put to while no command line waits. */
 const keptPolicyOptions = policyOptions
@@ -57,18 +48,12 @@ export const sandboxVerbs: readonly VerbSpec[] = [
     usage: "exec [options] NAME [--] <command...>",
     examples: ["agentkernel exec box npm test", "agentkernel exec --env DEBUG=1 --workdir /tmp box sh -c 'pwd; env'"],
     options: [
-      {
-        long: "env",
-        short: "e",
-        value: "K=V|K",
-        repeats: true,
-        help: "set a variable, or pass the host's on (repeatable)",
-      },
+      optionSpec(optionSettings["proc.env"]),
       { long: "workdir", short: "w", value: "PATH", help: "where the command starts (as the sandbox was made)" },
-      { long: "user", short: "u", value: "USER", help: "name, uid, name:group or uid:gid inside the sandbox" },
+      optionSpec(optionSettings["proc.user"]),
       { long: "timeout", value: "TIME", help: "kill the command after this long, for example 30s, 1500ms, 10m" },
       graceOption,
-      { long: "tty", short: "t", help: "give the command a terminal" },
+      optionSpec(optionSettings.tty),
       { long: "detach", short: "d", help: "print its id and let it go on; logs shows its output" },
       { long: "json", help: "print output and exit status as one JSON object" },
     ],
@@ -98,7 +83,7 @@ export const sandboxVerbs: readonly VerbSpec[] = [
         help: "set a variable in a new one, or pass the host's on (repeatable)",
       },
       { long: "workdir", short: "w", value: "PATH", help: "where a new one starts (as the sandbox was made)" },
-      { long: "user", short: "u", value: "USER", help: "name, uid, name:group or uid:gid inside the sandbox" },
+      optionSpec(optionSettings["proc.user"]),
       { long: "detach-keys", value: "KEYS", help: "leave the terminal and let it go on (ctrl-p,ctrl-q)" },
     ],
     rest: { kind: "words", completes: "sandbox" },

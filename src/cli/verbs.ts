@@ -2,6 +2,7 @@
 import { languages } from "../backends/wasm/languages.js";
 import { AgentKernelError } from "../core/errors.js";
 import { nearest } from "../policy/nearest.js";
+import { optionSettings } from "../settings/options.js";
 import { agentVerbs } from "./agents/verb-table.js";
 import { apiVerbs } from "./api-options.js";
 import { daemonVerbs } from "./daemon-options.js";
@@ -11,8 +12,8 @@ import { graceOption } from "./grace.js";
 import { imageVerbs } from "./images/verb-table.js";
 import { mcpVerbs } from "./mcp-options.js";
 import type { OptionSpec, VerbSpec } from "./option-spec.js";
-import { policyOptions } from "./policy-options.js";
-import { failOnConflictOption, lifeOptions, sandboxVerbs } from "./sandbox-options.js";
+import { lifeOptions, optionSpec, policyOptions } from "./policy-options.js";
+import { failOnConflictOption, sandboxVerbs } from "./sandbox-options.js";
 import { setupVerb } from "./setup-options.js";
 import { trustVerb } from "./trust/verb-table.js";
 
@@ -49,18 +50,13 @@ export const verbs: readonly VerbSpec[] = [
     ],
     options: [
       ...policyOptions,
-      {
-        long: "lang",
-        value: "LANGUAGE",
-        choices: languages,
-        help: "with --backend wasm: the first word is a program's text: js, python",
-      },
+      { ...optionSpec(optionSettings.lang), choices: languages },
       { long: "keep", short: "k", help: "let the sandbox stay, under a name that is told" },
       ...lifeOptions,
       failOnConflictOption,
       graceOption,
-      { long: "tty", short: "t", help: "give the command a terminal" },
-      { long: "json", help: "print output and exit status as one JSON object" },
+      optionSpec(optionSettings.tty),
+      optionSpec(optionSettings.json),
     ],
     rest: { kind: "command" },
     load: () => import("./verbs/run.js"),

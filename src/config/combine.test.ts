@@ -63,7 +63,7 @@ describe("precedence", () => {
     [
       "a flag over all",
       { user: "agent.compatibility_mode = 'codex'", project: "agent.compatibility_mode = 'gemini'" },
-      { mode: { name: "claude", origin: "--compatibility-mode" } },
+      { mode: { name: "claude", origin: "--compatibility-mode", by: "flag" } },
       "claude",
       "--compatibility-mode",
     ],
@@ -98,7 +98,10 @@ describe("precedence", () => {
     const strict = "security.profile = 'restrictive'";
     const beside = await resolved({ user: strict, project: "agent.preferred = 'claude'" });
     expect(beside.policy).toMatchObject({ profile: "restrictive", mode: "claude", net: { egress: "off" } });
-    const under = await resolved({ user: strict }, { mode: { name: "claude", origin: "--compatibility-mode" } });
+    const under = await resolved(
+      { user: strict },
+      { mode: { name: "claude", origin: "--compatibility-mode", by: "flag" } },
+    );
     expect(under.policy).toMatchObject({ net: { egress: "allowlist" }, fs: { workspace: { mode: "sync" } } });
   });
 });
@@ -187,7 +190,7 @@ describe("a project that nobody vouches for", () => {
       },
     ],
     ["--network allowlist", {}, { flags: [{ origin: "--network", fields: { "net.egress": "allowlist" } }] }],
-    ["the hook's own mode", {}, { mode: { name: "claude", origin: "--compatibility-mode" } }],
+    ["the hook's own mode", {}, { mode: { name: "claude", origin: "--compatibility-mode", by: "flag" } }],
     ["the user's file", { user: "security.domains.allow = ['ok.example']" }, {}],
     ["a policy file", { policy: "version: 1\nnet: { allow: [ { domain: ok.example } ] }" }, {}],
   ])("adds nothing to the allowlist of %s", async (_name, texts, flags) => {

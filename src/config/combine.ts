@@ -2,7 +2,7 @@
 import type { CompatibilityMode, ProfileName } from "../core/policy.js";
 import type { AuthorityOrigin } from "../policy/authority.js";
 import { mayWiden } from "../policy/authority.js";
-import { type Choice, isFlag, type PolicyInputs, type PolicyLayer } from "../policy/layers.js";
+import { type Choice, isStated, type PolicyInputs, type PolicyLayer } from "../policy/layers.js";
 import type { ConfigFile } from "./config-file.js";
 
 export interface Files {
@@ -65,5 +65,5 @@ function chosenProfile(
 ): Pick<PolicyInputs, "profile" | "baseProfile"> {
   if (named) return { profile: named };
   if (!own) return {};
-  return isFlag(mode?.origin) ? { baseProfile: own } : { profile: own };
+  return isStated(mode ?? undefined) ? { baseProfile: own } : { profile: own };
 }

@@ -105,7 +105,7 @@ describe("what it does not open stays shut", () => {
 
   test("its allowlist is the whole list, also where it is empty and a mode has one", async () => {
     const { value } = await read("version: 1\nnet: { egress: allowlist, allow: [] }");
-    const mode = { name: "claude", origin: "--compatibility-mode" } as const;
+    const mode = { name: "claude", origin: "--compatibility-mode", by: "flag" } as const;
     const project = [{ origin: "agentkernel.toml:1", fields: { "net.allow": [{ domain: "more.example" }] } }];
     expect(resolve({ mode, project, policyFile: value ?? [] }).policy.net.allow).toEqual([]);
   });

@@ -3,6 +3,7 @@
  * tell me when it died. Everything else (exec, files, PTY, network) travels over the stream to the guest.
  */
 import type { Duplex } from "node:stream";
+import { backendChoices, usableBackends } from "../settings/choices.js";
 import type { PersistentChanges } from "./changes.js";
 import type { HeartbeatTiming } from "./heartbeat-timing.js";
 import type { Policy } from "./policy.js";
@@ -10,19 +11,7 @@ import type { Policy } from "./policy.js";
 export const backendNames = ["linux", "docker", "podman", "gvisor", "microvm", "wasm", "apple", "kubernetes"] as const;
 export type BackendName = (typeof backendNames)[number];
 
-/** Those that this version has, in the order in which they are shown. */
-export const usableBackends = [
-  "linux",
-  "podman",
-  "docker",
-  "gvisor",
-  "microvm",
-  "wasm",
-  "apple",
-] as const satisfies readonly BackendName[];
-
-/** What a request can ask for; `hyperlight` is another name of `wasm`. */
-export const backendChoices = ["auto", ...usableBackends, "hyperlight"] as const;
+export { backendChoices, usableBackends };
 
 /** A directory or file of the host that the image `host` shows at its own path, or a symlink that is made there. */
 export interface HostProgram {

@@ -3,6 +3,7 @@
  * the docs and the SDKs are made from too. A command that exits non-zero is a result, never an error.
  */
 import table from "../../spec/errors.json" with { type: "json" };
+import { commandLine, inWording, type Phrase, type Wording } from "../settings/wording.js";
 
 export type ErrorCode = keyof typeof table;
 
@@ -17,7 +18,7 @@ export const errorTable: Readonly<Record<ErrorCode, ErrorMeaning>> = table;
 
 interface ErrorExtras {
   /** The next step for the reader. */
-  readonly hint?: string;
+  readonly hint?: Phrase;
   readonly details?: Readonly<Record<string, unknown>>;
   readonly cause?: unknown;
 }
@@ -29,13 +30,25 @@ export class AgentKernelError extends Error {
   readonly code: ErrorCode;
   readonly hint: string | undefined;
   readonly details: Readonly<Record<string, unknown>>;
+  readonly #message: Phrase;
+  readonly #hint: Phrase | undefined;
 
-  constructor(code: ErrorCode, message: string, extras: ErrorExtras = {}) {
-    super(message, extras.cause === undefined ? undefined : { cause: extras.cause });
+  /** `message` and `hint` as such are in the words of the command line. */
+  constructor(code: ErrorCode, message: Phrase, { hint, details = {}, cause }: ErrorExtras = {}) {
+    super(inWording(message, commandLine), cause === undefined ? undefined : { cause });
     this.name = "AgentKernelError";
     this.code = code;
-    this.hint = extras.hint;
-    this.details = extras.details ?? {};
+    this.hint = hint === undefined ? undefined : inWording(hint, commandLine);
+    this.details = details;
+    this.#message = message;
+    this.#hint = hint;
+  }
+
+  /** Message and hint for the readers of another interface. */
+  textsIn(wording: Wording): { readonly message: string; readonly hint: string | undefined } {
+    // A message that was changed after construction is the newer one.
+    const message = typeof this.#message === "string" ? this.message : this.#message(wording);
+    return { message, hint: this.#hint === undefined ? undefined : inWording(this.#hint, wording) };
   }
 
   get meaning(): ErrorMeaning {

@@ -1,18 +1,13 @@
 /**
  * The policy of one sandbox, as a value. Only src/policy makes one; backends, gateway and runtime read it.
  */
+import { compatibilityModes, egressModes, profileNames, workspaceModes } from "../settings/choices.js";
 import type { NumbersIn } from "../settings/index.js";
 
-export const profileNames = ["permissive", "moderate", "restrictive"] as const;
+export { compatibilityModes, egressModes, profileNames, workspaceModes };
 export type ProfileName = (typeof profileNames)[number];
-
-export const compatibilityModes = ["native", "claude", "codex", "gemini"] as const;
 export type CompatibilityMode = (typeof compatibilityModes)[number];
-
-export const workspaceModes = ["copy", "sync", "mount", "none"] as const;
 export type WorkspaceMode = (typeof workspaceModes)[number];
-
-export const egressModes = ["off", "on", "allowlist"] as const;
 export type EgressMode = (typeof egressModes)[number];
 
 /** Names the content that a candidate must hold to be hidden (native/secrets/src/lib.rs says what each is). */

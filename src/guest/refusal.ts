@@ -1,6 +1,7 @@
 /** The guest's FAILED codes as errors of ours. */
 import { AgentKernelError, type ErrorCode } from "../core/errors.js";
 import type { ExecRequest } from "../core/exec.js";
+import type { Phrase } from "../settings/wording.js";
 import type { GuestRefusal } from "./messages.js";
 
 const execCodes: ReadonlyMap<string, ErrorCode> = new Map<string, ErrorCode>([
@@ -23,7 +24,7 @@ export function execRefused(refusal: GuestRefusal, request: ExecRequest): AgentK
 function explain(
   { code, message }: GuestRefusal,
   { argv, cwd, user, whyNotFound }: ExecRequest,
-): { message: string; hint: string } {
+): { readonly message: string; readonly hint: Phrase } {
   const command = argv[0] ?? "";
   switch (code) {
     case "not_found":
@@ -42,22 +43,26 @@ function explain(
       if (/permission denied/i.test(message)) {
         return {
           message: `the working folder ${cwd} may not be entered by the sandbox's user`,
-          hint: "its owner is another user inside: use --user root, or open the folder to others",
+          hint: (wording) =>
+            `its owner is another user inside: use ${wording.with("proc.user", "root")}, or open the directory to others`,
         };
       }
       return {
         message: `the working folder ${cwd} does not exist in the sandbox`,
-        hint: "the project is /workspace; name a folder below it or one of the image with --workdir",
+        hint: ({ name }) =>
+          `the project is /workspace; name a directory below it or one of the image with ${name("workdir")}`,
       };
     case "bad_user":
       return {
         message: `the user ${user ?? ""} cannot be used in the sandbox (${message})`,
-        hint: "use a name of the image's /etc/passwd, or numbers such as --user 1000:1000",
+        hint: (wording) =>
+          `use a name of the image's /etc/passwd, or numbers such as ${wording.with("proc.user", "1000:1000")}`,
       };
     case "resource":
       return {
         message: `${command}: could not be started within the sandbox's limits (${message})`,
-        hint: "raise --pids, --memory or --open-files",
+        hint: ({ name }) =>
+          `raise ${name("resources.pids")}, ${name("resources.memoryMiB")} or ${name("resources.openFiles")}`,
       };
     default:
       return { message: `${command}: could not be started: ${message}`, hint: "agentkernel doctor checks the host" };

@@ -4,7 +4,7 @@ import type { OutputBudget } from "../api/limits/output-budget.js";
 import type { Places } from "../api/limits/places.js";
 import type { Redactor } from "../core/redact.js";
 import type { Surroundings } from "../core/surroundings.js";
-import type { StandingOptions } from "../request/index.js";
+import type { StandingSpec } from "../request/index.js";
 import type { RuntimeHost } from "../runtime/open-backend.js";
 import type { Sandboxes } from "../runtime/sandboxes/index.js";
 
@@ -13,7 +13,7 @@ export interface McpHost {
   /** Whose environment sandboxes get what a policy passes on from. */
   readonly own: Pick<Surroundings, "env" | "homeDir">;
   /** The options of `run` that the user started the server with: every sandbox has them, and no call goes beyond. */
-  readonly said?: StandingOptions;
+  readonly said?: StandingSpec;
   /** The folder shown as /workspace; null where the caller has none here. */
   readonly project: string | null;
   readonly runtime: RuntimeHost;

@@ -3,8 +3,8 @@ import { prepare, preparedUsual } from "../api/commands/prepare.js";
 import { backendChoice, env, network, timeoutMs } from "../api/operations/fields.js";
 import { optional } from "../api/schema/object-shape.js";
 import { choice, text } from "../api/schema/shapes.js";
-import { compatibilityModes, profileNames } from "../core/policy.js";
 import type { RunRequest } from "../runtime/run-request.js";
+import { optionSettings } from "../settings/options.js";
 import { argumentRules } from "./argument-rules.js";
 import { type Arguments, refuseModuleElsewhere, refuseWider } from "./held-to-configuration.js";
 import type { Call } from "./tool.js";
@@ -23,11 +23,11 @@ export const policyFields = {
     "python:3.12-alpine",
   ),
   profile: optional(
-    choice(profileNames),
+    choice(optionSettings.profile.choices),
     "How much is allowed; more than the user's configuration gives needs the user's word.",
   ),
   compatibility_mode: optional(
-    choice(compatibilityModes),
+    choice(optionSettings.mode.choices),
     "Defaults that fit one agent (native); more than the user's configuration gives needs the user's word.",
   ),
   network: optional(

@@ -4,7 +4,7 @@ import { fieldPaths } from "./fields.js";
 import { resolve } from "./resolve.js";
 
 const resolved = resolve({
-  mode: { name: "codex", origin: "--compatibility-mode" },
+  mode: { name: "codex", origin: "--compatibility-mode", by: "flag" },
   flags: [
     { origin: "--memory", fields: { "resources.memoryMiB": 256 } },
     { origin: "--env", fields: { "proc.env": { SOME_KEY: "do not show" } } },

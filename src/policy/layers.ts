@@ -1,11 +1,5 @@
 /** The inputs of a policy and the order in which they count: each layer yields to the ones after it. */
-import {
-  type CompatibilityMode,
-  compatibilityModes,
-  type NetworkRule,
-  type ProfileName,
-  profileNames,
-} from "../core/policy.js";
+import type { CompatibilityMode, NetworkRule, ProfileName } from "../core/policy.js";
 import type { MachineSize } from "../settings/numeric-setting.js";
 import { type Authority, type AuthorityOrigin, mayWiden } from "./authority.js";
 import { defaultFields, defaultFieldsOn } from "./defaults.js";
@@ -33,7 +27,7 @@ export interface AuthorizedLayer extends PolicyLayer {
 export interface Choice<T> {
   readonly name: T;
   readonly origin: string;
-  /** Without it: a flag where `origin` is one, else the user's own file. */
+  /** Without it: the user's own file. */
   readonly by?: AuthorityOrigin;
 }
 
@@ -118,20 +112,21 @@ function isUsers(origin: AuthorityOrigin): boolean {
   return mayWiden({ origin, name: "" });
 }
 
-function authorityOf({ by, origin }: Choice<unknown>): AuthorityOrigin {
-  return by ?? (isFlag(origin) ? "flag" : "user-file");
+function authorityOf({ by }: Choice<unknown>): AuthorityOrigin {
+  return by ?? "user-file";
 }
 
-export function isFlag(origin: string | undefined): boolean {
-  return origin?.startsWith("-") ?? false;
+/** The caller's own request names it: an option of the command line, a field of a body. */
+export function isStated(choice: Choice<unknown> | undefined): boolean {
+  return choice !== undefined && authorityOf(choice) === "flag";
 }
 
 /** A profile or mode that the user named on the command line cannot be loosened by a file that a project brings. */
 function heldByFlags({ profile, mode }: PolicyInputs, chosen: readonly AuthorizedLayer[]): readonly Limit[] {
-  if (isFlag(profile?.origin)) {
+  if (isStated(profile)) {
     return chosen.flatMap(({ origin, fields }) => atMostFields(fields, origin));
   }
-  return mode && isFlag(mode.origin) ? atMostFields(modes[mode.name], `mode ${mode.name}`) : [];
+  return mode && isStated(mode) ? atMostFields(modes[mode.name], `mode ${mode.name}`) : [];
 }
 
 /**
@@ -150,7 +145,7 @@ function profileAndMode(
   if (!ofProfile || !ofMode) return [profileLayer];
   const { origin, egress, allow } = stricterNetwork(ofMode, ofProfile);
   // The mode is the user's own word and the profile a project's: it may be stricter than the mode, and not looser.
-  const isHeld = isFlag(mode?.origin) && !isFlag(profile?.origin);
+  const isHeld = isStated(mode) && !isStated(profile);
   return [
     ...(isHeld ? [{ ...modeLayer, fields: withoutNetwork(modeLayer.fields) }] : []),
     {
@@ -174,12 +169,4 @@ function networkOf({ origin, fields }: PolicyLayer): NetworkChoice | undefined {
 function withoutNetwork(fields: PolicyFields): PolicyFields {
   const isKept = (key: string): key is FieldPath => isFieldPath(key) && !key.startsWith("net.");
   return Object.fromEntries(Object.entries(fields).filter(([key]) => isKept(key)));
-}
-
-export function isProfileName(text: string): text is ProfileName {
-  return (profileNames as readonly string[]).includes(text);
-}
-
-export function isCompatibilityMode(text: string): text is CompatibilityMode {
-  return (compatibilityModes as readonly string[]).includes(text);
 }

@@ -118,12 +118,12 @@ describe("a floor of the profile", () => {
     expect(fromFile.policy).toEqual(resolve({}).policy);
     expect(fromFile.origins.profile).toBe("the limit");
     expect(fromFile.narrowed).toMatchObject([{ field: "profile", asked: "permissive", held: "moderate" }]);
-    const byFlag = { ...floor, profile: { name: "permissive", origin: "--profile" } } as const;
+    const byFlag = { ...floor, profile: { name: "permissive", origin: "--profile", by: "flag" } } as const;
     expect(codeOf(() => resolve(byFlag))).toBe("policy_denied");
   });
 
   test("leaves a stricter one", () => {
-    const { policy } = resolve({ ...floor, profile: { name: "restrictive", origin: "--profile" } });
+    const { policy } = resolve({ ...floor, profile: { name: "restrictive", origin: "--profile", by: "flag" } });
     expect(policy.profile).toBe("restrictive");
   });
 
@@ -135,12 +135,12 @@ describe("a floor of the profile", () => {
 
 describe("what the user names on the command line", () => {
   const project = (fields: PolicyFields) => [{ origin: "agentkernel.toml:3", fields }];
-  const restrictive = { name: "restrictive", origin: "--profile" } as const;
+  const restrictive = { name: "restrictive", origin: "--profile", by: "flag" } as const;
 
   test("cannot be loosened by a project's file, and can be made stricter", () => {
     fc.assert(
       fc.property(fc.constantFrom(...profileNames), anyFields, (name, fields) => {
-        const profile = { name, origin: "--profile" };
+        const profile = { name, origin: "--profile", by: "flag" } as const;
         const inputs = { profile, project: project(fields) };
         fc.pre(codeOf(() => resolve(inputs)) === "nothing was refused");
         const { policy } = resolve(inputs);
@@ -154,7 +154,7 @@ describe("what the user names on the command line", () => {
       }),
     );
     const off = resolve({
-      profile: { name: "moderate", origin: "--profile" },
+      profile: { name: "moderate", origin: "--profile", by: "flag" },
       project: project({ "net.egress": "off" }),
     });
     expect(off.policy.net.egress).toBe("off");
@@ -168,7 +168,7 @@ describe("what the user names on the command line", () => {
   });
 
   test("a mode's walls are not taken down by the profile of a project", () => {
-    const mode = { name: "codex", origin: "--compatibility-mode" } as const;
+    const mode = { name: "codex", origin: "--compatibility-mode", by: "flag" } as const;
     const { policy } = resolve({ mode, profile: { name: "permissive", origin: "agentkernel.toml:1" } });
     const alone = resolve({ mode }).policy;
     expect({ ...policy, profile: "moderate" }).toEqual(alone);

@@ -2,7 +2,7 @@
 import { AgentKernelError, type ErrorCode } from "../core/errors.js";
 import type { Authority } from "./authority.js";
 import { type FieldPath, type FieldValues, fieldPaths, fieldRules, isFieldPath } from "./fields.js";
-import { type AuthorizedLayer, isFlag } from "./layers.js";
+import type { AuthorizedLayer } from "./layers.js";
 import type { Limit } from "./limits.js";
 import { nearest } from "./nearest.js";
 
@@ -39,10 +39,10 @@ export function mergeLayers(layers: readonly AuthorizedLayer[], limits: readonly
   for (const layer of layers) {
     for (const [key, asked] of Object.entries(layer.fields)) {
       if (asked === undefined) continue;
-      const field = checkedField(layer.origin, key, asked);
+      const field = checkedField(layer, key, asked);
       const own = held(field, asked, layer.origin, layer.limits ?? []);
       narrowed.push(...own.narrowed);
-      if (isFlag(layer.origin)) refuseBeyond(field, asked, layer.origin, limits);
+      if (isOutright(layer.authority)) refuseBeyond(field, asked, layer.origin, limits);
       // What a limit leaves of a layer's value is the limit's word, not the layer's.
       const heldBy = own.narrowed.at(-1)?.heldBy;
       const authority: Authority = heldBy === undefined ? layer.authority : { origin: "flag", name: heldBy };
@@ -113,24 +113,29 @@ export function beyondLimit({ field, askedBy, asked, heldBy, held: most, remedy 
   });
 }
 
-function checkedField(origin: string, key: string, value: unknown): FieldPath {
+function checkedField({ origin, authority }: AuthorizedLayer, key: string, value: unknown): FieldPath {
   if (!isFieldPath(key)) {
     const near = nearest(key, fieldPaths);
     const hint = near === null ? `fields are ${fieldPaths.join(", ")}` : `did you mean ${near}?`;
-    throw new AgentKernelError(codeFor(origin), `${origin}: there is no field "${key}"`, { hint, details: { key } });
+    throw new AgentKernelError(codeFor(authority), `${origin}: there is no field "${key}"`, { hint, details: { key } });
   }
   const why = fieldRules[key].why(value);
   if (why !== null) {
-    throw new AgentKernelError(codeFor(origin), `${origin}: ${key} cannot be ${shortJson(value)}: ${why}`, {
+    throw new AgentKernelError(codeFor(authority), `${origin}: ${key} cannot be ${shortJson(value)}: ${why}`, {
       details: { field: key },
     });
   }
   return key;
 }
 
-/** Flags are the caller's own words; everything else comes out of a file or a table. */
-export function codeFor(origin: string): ErrorCode {
-  return isFlag(origin) ? "invalid_argument" : "invalid_policy";
+/** The caller states the field itself, and not by a profile or mode. */
+function isOutright(authority: Authority | undefined): boolean {
+  return authority?.origin === "flag" && authority.namedIn === undefined;
+}
+
+/** A request is the caller's own words; everything else comes out of a file or a table. */
+export function codeFor(authority: Authority | undefined): ErrorCode {
+  return isOutright(authority) ? "invalid_argument" : "invalid_policy";
 }
 
 function isEmpty(value: unknown): boolean {

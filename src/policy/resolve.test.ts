@@ -49,12 +49,13 @@ const layers = (rank: string) =>
     .map((all): PolicyLayer[] => all.map((fields, index) => ({ origin: `${rank} ${index}`, fields })));
 const anyInputs: fc.Arbitrary<PolicyInputs> = fc.record(
   {
-    profile: fc.constantFrom(...profileNames).map((name) => ({ name, origin: "--profile" })),
+    profile: fc.constantFrom(...profileNames).map((name) => ({ name, origin: "--profile", by: "flag" })),
     mode: fc
       .constantFrom(...compatibilityModes.filter((mode) => mode === "native" || mode === "claude"))
       .map((name) => ({
         name,
         origin: "--compatibility-mode",
+        by: "flag",
       })),
     userWide: layers("user-wide"),
     project: layers("project"),
@@ -112,8 +113,8 @@ describe("resolve", () => {
 
     const network = (inputs: PolicyInputs) => resolve({ userWide: all.userWide, ...inputs }).origins["net.egress"];
     expect(network({})).toBe("user-wide");
-    expect(network({ profile: { name: "moderate", origin: "--profile" } })).toBe("profile moderate");
-    expect(network({ mode: { name: "claude", origin: "--compatibility-mode" } })).toBe("mode claude");
+    expect(network({ profile: { name: "moderate", origin: "--profile", by: "flag" } })).toBe("profile moderate");
+    expect(network({ mode: { name: "claude", origin: "--compatibility-mode", by: "flag" } })).toBe("mode claude");
   });
 
   test("adds to lists and never takes away from what is hidden, protected or denied", () => {
@@ -133,7 +134,7 @@ describe("resolve", () => {
 
   test("adds a flag's domains to the mode's own", () => {
     const flags = [{ origin: "--allow-domain", fields: { "net.egress": "allowlist", "net.allow": [rules[0]] } }];
-    const inputs = { mode: { name: "gemini", origin: "--compatibility-mode" }, flags } as PolicyInputs;
+    const inputs = { mode: { name: "gemini", origin: "--compatibility-mode", by: "flag" }, flags } as PolicyInputs;
     const { policy, origins } = resolve(inputs);
     expect(policy.net.allow).toEqual([{ domain: "*.googleapis.com" }, { preset: "package-registries" }, rules[0]]);
     expect(origins["net.allow"]).toBe("mode gemini, --allow-domain");
@@ -191,7 +192,7 @@ describe("resolve", () => {
 });
 
 describe("impossible combinations", () => {
-  const restrictive = { name: "restrictive", origin: "--profile" } as const;
+  const restrictive = { name: "restrictive", origin: "--profile", by: "flag" } as const;
   const flag = (origin: string, fields: PolicyFields): PolicyInputs => ({
     profile: restrictive,
     flags: [{ origin, fields }],

@@ -9,7 +9,7 @@ import type { CompatibilityMode, NetworkRule, Policy, ProfileName } from "../cor
 import { numbersIn } from "../settings/index.js";
 import { type Authority, mayWiden } from "./authority.js";
 import { type FieldPath, type FieldValues, fieldPaths } from "./fields.js";
-import { isFlag, orderLayers, type PolicyInputs, usualInputs } from "./layers.js";
+import { isStated, orderLayers, type PolicyInputs, usualInputs } from "./layers.js";
 import { approvableUnder, isLooserProfile } from "./limits.js";
 import { type Authorities, beyondLimit, codeFor, mergeLayers, type Narrowing, originText } from "./merge.js";
 import { defaultMode } from "./modes.js";
@@ -155,7 +155,7 @@ function holdProfile(inputs: Omit<PolicyInputs, "usual">): { inputs: PolicyInput
     heldBy: floor.origin,
     held: floor.name,
   };
-  if (isFlag(asked?.origin)) throw beyondLimit(narrowing);
+  if (isStated(asked)) throw beyondLimit(narrowing);
   return { inputs: { ...inputs, [profile ? "profile" : "baseProfile"]: floor }, narrowed: [narrowing] };
 }
 
@@ -170,25 +170,27 @@ function expandMcpServers(values: FieldValues, servers: readonly NetworkRule[] |
 /** Combinations in which every field is fine by itself, but no sandbox could be both. */
 function refuseImpossible(values: FieldValues, authorities: Authorities): void {
   const originOf = (field: FieldPath) => originText(authorities[field]);
+  const codeOf = (field: FieldPath) => codeFor(authorities[field]?.[0]);
   const user = values["proc.user"];
   if (values["proc.noRoot"] && user !== null && isRootUser(user)) {
     const message = `${originOf("proc.user")} asks for user ${user}, but ${originOf("proc.noRoot")} allows no root`;
-    throw new AgentKernelError(codeFor(originOf("proc.user")), message, {
+    throw new AgentKernelError(codeOf("proc.user"), message, {
       hint: "name another user, or choose the profile moderate",
     });
   }
   if (values["fs.workspace.mode"] === "sync" && values["fs.workspace.readonly"]) {
     const origin = originOf("fs.workspace.mode");
     const message = `${origin} asks for the workspace "sync", but ${originOf("fs.workspace.readonly")} makes the project read-only: there would be nothing to carry over`;
-    throw new AgentKernelError(codeFor(origin), message, {
-      hint: "use --workspace copy to only read the project, or the profile moderate to change it",
+    throw new AgentKernelError(codeOf("fs.workspace.mode"), message, {
+      hint: (wording) =>
+        `use ${wording.with("fs.workspace.mode", "copy")} to only read the project, or the profile moderate to change it`,
     });
   }
   const overWorkspace = values["fs.mounts"].find((mount) => mount.guest === "/workspace");
   if (overWorkspace && values["fs.workspace.mode"] !== "none") {
     const message = `${originOf("fs.mounts")} mounts ${overWorkspace.host} at /workspace, where the project is`;
-    throw new AgentKernelError(codeFor(originOf("fs.mounts")), message, {
-      hint: "choose another guest path, or add --workspace none",
+    throw new AgentKernelError(codeOf("fs.mounts"), message, {
+      hint: (wording) => `choose another guest path, or add ${wording.with("fs.workspace.mode", "none")}`,
     });
   }
 }

@@ -2,10 +2,14 @@ import { describe, expect, test } from "vitest";
 import type { CompatibilityMode, NetworkRule, ProfileName } from "../core/policy.js";
 import { resolve } from "./resolve.js";
 
-const withProfile = (name: ProfileName) => resolve({ profile: { name, origin: "--profile" } }).policy;
-const withMode = (name: CompatibilityMode) => resolve({ mode: { name, origin: "--compatibility-mode" } }).policy;
+const withProfile = (name: ProfileName) => resolve({ profile: { name, origin: "--profile", by: "flag" } }).policy;
+const withMode = (name: CompatibilityMode) =>
+  resolve({ mode: { name, origin: "--compatibility-mode", by: "flag" } }).policy;
 const both = (profile: ProfileName, mode: CompatibilityMode) =>
-  resolve({ profile: { name: profile, origin: "--profile" }, mode: { name: mode, origin: "--compatibility-mode" } });
+  resolve({
+    profile: { name: profile, origin: "--profile", by: "flag" },
+    mode: { name: mode, origin: "--compatibility-mode", by: "flag" },
+  });
 
 const registries: NetworkRule = { preset: "package-registries" };
 

@@ -4,7 +4,7 @@ import { resolve } from "./resolve.js";
 import { widerFields } from "./wider.js";
 
 const under = (name: "permissive" | "moderate" | "restrictive") =>
-  resolve({ profile: { name, origin: "--profile" } }).policy;
+  resolve({ profile: { name, origin: "--profile", by: "flag" } }).policy;
 const withNet = (
   egress: Policy["net"]["egress"],
   allow: readonly NetworkRule[] = [],

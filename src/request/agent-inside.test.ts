@@ -2,7 +2,10 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { CompatibilityMode } from "../core/policy.js";
+import { flagOf } from "../settings/wording.js";
 import { withAgentInside } from "./agent-inside.js";
+import type { RunSpec, SandboxSpec } from "./run-spec.js";
 
 let folder = "";
 beforeAll(() => {
@@ -18,49 +21,72 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-function options(mode: string, rest: readonly string[], more: Readonly<Record<string, readonly string[]>> = {}) {
-  return { flags: new Set<string>(), values: new Map(Object.entries({ "compatibility-mode": [mode], ...more })), rest };
+function asked(mode: CompatibilityMode, argv: readonly string[], more: SandboxSpec = {}): RunSpec {
+  return { sandbox: { mode, ...more }, exec: { argv }, files: {}, nameOf: flagOf };
 }
 
-function inside(mode: string, rest: readonly string[], more = {}, env: Readonly<Record<string, string>> = {}) {
+function inside(
+  mode: CompatibilityMode,
+  argv: readonly string[],
+  more: SandboxSpec = {},
+  env: Readonly<Record<string, string>> = {},
+) {
   const at = { cwd: "/", homeDir: "/home/ada", env: { PATH: join(folder, "bin"), ...env } };
-  const { values, rest: argv } = withAgentInside(options(mode, rest, more), at);
-  return { ...Object.fromEntries(values), argv };
+  const { sandbox, exec } = withAgentInside(asked(mode, argv, more), at);
+  return { ...sandbox, argv: exec.argv };
 }
+
+const key = { name: "ANTHROPIC_API_KEY", host: "api.anthropic.com", header: "x-api-key" };
 
 describe("an agent in its own mode", () => {
   test("gets its program, and its key bound to its own API", () => {
     expect(inside("claude", ["claude", "-p", "go"], {}, { ANTHROPIC_API_KEY: "fake" })).toMatchObject({
       argv: ["/opt/agent/claude", "-p", "go"],
-      image: ["host"],
-      mount: [`${folder}/bin/claude:/opt/agent/claude:ro`],
-      secret: ["ANTHROPIC_API_KEY:api.anthropic.com:x-api-key"],
-      env: expect.arrayContaining(["IS_SANDBOX=1"]),
+      image: "host",
+      "fs.mounts": [{ host: `${folder}/bin/claude`, guest: "/opt/agent/claude", readonly: true }],
+      "net.secrets": [key],
+      "proc.env": { IS_SANDBOX: "1" },
     });
   });
 
   test("of npm comes with the packages around it", () => {
     expect(inside("codex", ["codex"])).toMatchObject({
       argv: ["/opt/agent/node_modules/@vendor/codex/bin/codex.js"],
-      mount: [`${folder}/lib/node_modules:/opt/agent/node_modules:ro`],
+      "fs.mounts": [{ host: `${folder}/lib/node_modules`, guest: "/opt/agent/node_modules", readonly: true }],
     });
   });
 
   test("has no secret where there is no key", () => {
-    expect(inside("claude", ["claude"], {}, { ANTHROPIC_API_KEY: "" })).not.toHaveProperty("secret");
+    const result = inside("claude", ["claude"], {}, { ANTHROPIC_API_KEY: "" });
+    expect(result["net.secrets"]).toBeUndefined();
   });
 
-  test("keeps what was said outright", () => {
-    const said = { secret: ["ANTHROPIC_API_KEY:proxy.example.com"], env: ["IS_SANDBOX=0"], mount: ["/a:/b:ro"] };
-    const result = inside("claude", ["claude"], said, { ANTHROPIC_API_KEY: "fake" });
-    expect(result).toMatchObject({ secret: said.secret, mount: ["/a:/b:ro", expect.any(String)] });
-    expect(result).toMatchObject({ env: expect.not.arrayContaining(["IS_SANDBOX=1"]) });
+  test("keeps what was stated outright", () => {
+    const stated: SandboxSpec = {
+      "net.secrets": [{ ...key, host: "proxy.example.com" }],
+      "proc.env": { IS_SANDBOX: "0" },
+      "fs.mounts": [{ host: "/a", guest: "/b", readonly: true }],
+    };
+    const result = inside("claude", ["claude"], stated, { ANTHROPIC_API_KEY: "fake" });
+    expect(result["net.secrets"]).toEqual(stated["net.secrets"]);
+    expect(result["fs.mounts"]).toEqual([...(stated["fs.mounts"] ?? []), expect.any(Object)]);
+    expect(result["proc.env"]).toMatchObject({ IS_SANDBOX: "0" });
+  });
+
+  test("passes a key as a variable where the user says so", () => {
+    const result = inside(
+      "claude",
+      ["claude"],
+      { "proc.env": { ANTHROPIC_API_KEY: "mine" } },
+      { ANTHROPIC_API_KEY: "fake" },
+    );
+    expect(result["net.secrets"]).toBeUndefined();
   });
 
   test("of another image is that image's", () => {
-    const result = inside("claude", ["claude"], { image: ["with-claude:1"] });
-    expect(result).toMatchObject({ argv: ["claude"], image: ["with-claude:1"] });
-    expect(result).not.toHaveProperty("mount");
+    const result = inside("claude", ["claude"], { image: "with-claude:1" });
+    expect(result).toMatchObject({ argv: ["claude"], image: "with-claude:1" });
+    expect(result["fs.mounts"]).toBeUndefined();
   });
 
   test("that is not installed stays what was typed", () => {
@@ -73,7 +99,7 @@ test.each([
   ["claude", ["codex"]],
   ["native", ["claude"]],
   ["claude", ["./claude"]],
-])("mode %s with %j is not an agent inside", (mode, rest) => {
-  const asked = options(mode, rest);
-  expect(withAgentInside(asked, { cwd: "/", homeDir: "/", env: { ANTHROPIC_API_KEY: "fake" } })).toBe(asked);
+] as const)("mode %s with %j is not an agent inside", (mode, argv) => {
+  const spec = asked(mode, argv);
+  expect(withAgentInside(spec, { cwd: "/", homeDir: "/", env: { ANTHROPIC_API_KEY: "fake" } })).toBe(spec);
 });

@@ -1,19 +1,20 @@
 /**
  * A whole agent in a sandbox: `run --compatibility-mode claude claude …`. Where the command is the mode's own agent, what it
- * needs inside is added to what the user said, as options that could have been typed: its program, its key as a secret
+ * needs inside is added to what the user said, as settings that could have been stated: its program, its key as a secret
  * that is bound to its own API, and the variables that tell it where it is. What the user said outright stays.
  */
 import { realpathSync } from "node:fs";
 import { posix } from "node:path";
 import { findProgram } from "../core/find-program.js";
+import type { Mount, SecretBinding } from "../core/policy.js";
 import type { Surroundings } from "../core/surroundings.js";
 import { IMAGE_VARIABLE } from "./choices.js";
-import type { RequestOptions } from "./request-options.js";
+import type { RunSpec, SandboxSpec } from "./run-spec.js";
 
 interface AgentInside {
   readonly program: string;
-  /** As `--secret` takes them; those whose variable is set are bound. */
-  readonly secrets: readonly string[];
+  /** Those whose variable is set are bound. */
+  readonly secrets: readonly SecretBinding[];
   readonly env: Readonly<Record<string, string>>;
 }
 
@@ -21,19 +22,25 @@ interface AgentInside {
 const agents: Readonly<Record<string, AgentInside>> = {
   claude: {
     program: "claude",
-    secrets: ["ANTHROPIC_API_KEY:api.anthropic.com:x-api-key", "ANTHROPIC_AUTH_TOKEN:api.anthropic.com:authorization"],
+    secrets: [
+      { name: "ANTHROPIC_API_KEY", host: "api.anthropic.com", header: "x-api-key" },
+      { name: "ANTHROPIC_AUTH_TOKEN", host: "api.anthropic.com", header: "authorization" },
+    ],
     // It updates itself elsewhere, and without the first it refuses to skip its questions as root.
     env: { IS_SANDBOX: "1", DISABLE_AUTOUPDATER: "1", CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1" },
   },
   codex: {
     program: "codex",
-    secrets: ["OPENAI_API_KEY:api.openai.com:authorization", "CODEX_API_KEY:api.openai.com:authorization"],
+    secrets: [
+      { name: "OPENAI_API_KEY", host: "api.openai.com", header: "authorization" },
+      { name: "CODEX_API_KEY", host: "api.openai.com", header: "authorization" },
+    ],
     // In this mode nothing but the project and temporary files can be written.
     env: { HOME: "/tmp" },
   },
   gemini: {
     program: "gemini",
-    secrets: ["GEMINI_API_KEY:generativelanguage.googleapis.com:x-goog-api-key"],
+    secrets: [{ name: "GEMINI_API_KEY", host: "generativelanguage.googleapis.com", header: "x-goog-api-key" }],
     // The folder is a copy of the project in a sandbox: what the project steers, it steers in there.
     env: { GEMINI_CLI_TRUST_WORKSPACE: "true" },
   },
@@ -42,49 +49,49 @@ const agents: Readonly<Record<string, AgentInside>> = {
 /** Where the program appears, if it is none of those that the image `host` has anyway. */
 const PLACE = "/opt/agent";
 
-export function withAgentInside(options: RequestOptions, at: Surroundings): RequestOptions {
-  const agent = agents[options.values.get("compatibility-mode")?.[0] ?? ""];
-  if (agent === undefined || options.rest[0] !== agent.program) return options;
-  const values = new Map(options.values);
-  const add = (option: string, words: readonly string[]) => {
-    if (words.length > 0) values.set(option, [...(values.get(option) ?? []), ...words]);
+export function withAgentInside(spec: RunSpec, at: Surroundings): RunSpec {
+  const { sandbox, exec } = spec;
+  const agent = agents[sandbox.mode ?? ""];
+  if (agent === undefined || exec.argv[0] !== agent.program) return spec;
+  const { "net.secrets": secrets = [], "proc.env": env = {} } = sandbox;
+  const isStated = (variable: string) => variable in env || secrets.some(({ name }) => name === variable);
+  const bound = agent.secrets.filter(({ name }) => (at.env[name] ?? "") !== "" && !isStated(name));
+  const withSecrets: SandboxSpec = {
+    ...sandbox,
+    ...(secrets.length + bound.length === 0 ? {} : { "net.secrets": [...secrets, ...bound] }),
+    "proc.env": { ...agent.env, ...env },
   };
-  const nameOf = (word: string): string => word.split(/[:=]/, 1)[0] ?? word;
-  const isSaid = (option: string, name: string) => values.get(option)?.some((word) => nameOf(word) === name) === true;
-  add(
-    "secret",
-    agent.secrets.filter(
-      (word) => (at.env[nameOf(word)] ?? "") !== "" && !isSaid("secret", nameOf(word)) && !isSaid("env", nameOf(word)),
-    ),
-  );
-  add(
-    "env",
-    Object.entries(agent.env).flatMap(([name, value]) => (isSaid("env", name) ? [] : [`${name}=${value}`])),
-  );
-  const shown = ownProgram(agent.program, options, at);
-  if (shown === null) return { ...options, values };
-  if (!values.has("image")) values.set("image", ["host"]);
-  if (shown.mount !== null) add("mount", [shown.mount]);
-  return { ...options, values, rest: [shown.program, ...options.rest.slice(1)] };
+  const shown = ownProgram(agent.program, sandbox, at);
+  if (shown === null) return { ...spec, sandbox: withSecrets };
+  const mounts = shown.mount === null ? {} : { "fs.mounts": [...(sandbox["fs.mounts"] ?? []), shown.mount] };
+  return {
+    ...spec,
+    sandbox: { image: "host", ...withSecrets, ...mounts },
+    exec: { ...exec, argv: [shown.program, ...exec.argv.slice(1)] },
+  };
 }
 
 interface ShownProgram {
-  /** As `--mount` takes it; null where the image has it. */
-  readonly mount: string | null;
+  /** Null where the image has it. */
+  readonly mount: Mount | null;
   readonly program: string;
 }
 
 /** This machine's own program; null where another image is wanted, which then has to have it. */
-function ownProgram(name: string, { values }: RequestOptions, { env }: Surroundings): ShownProgram | null {
-  const image = values.get("image")?.[0] ?? env[IMAGE_VARIABLE] ?? "";
+function ownProgram(name: string, sandbox: SandboxSpec, { env }: Surroundings): ShownProgram | null {
+  const image = sandbox.image ?? env[IMAGE_VARIABLE] ?? "";
   const found = image === "" || image === "host" ? findProgram(name, env.PATH) : null;
   if (found === null) return null;
   const path = realpathSync(found);
   if (path.startsWith("/usr/")) return { mount: null, program: name };
   const packages = packagesAround(path);
-  if (packages === null) return { mount: `${path}:${PLACE}/${name}:ro`, program: `${PLACE}/${name}` };
+  if (packages === null) return { mount: shownAt(path, `${PLACE}/${name}`), program: `${PLACE}/${name}` };
   const guest = `${PLACE}/node_modules`;
-  return { mount: `${packages}:${guest}:ro`, program: posix.join(guest, posix.relative(packages, path)) };
+  return { mount: shownAt(packages, guest), program: posix.join(guest, posix.relative(packages, path)) };
+}
+
+function shownAt(host: string, guest: string): Mount {
+  return { host, guest, readonly: true };
 }
 
 /** The outermost folder of packages that a file lies in: a program's parts are packages beside it. */

@@ -10,6 +10,7 @@ import { detectImage } from "../detect/index.js";
 import { nearest } from "../policy/nearest.js";
 import { type ImageRequest, isPlace } from "../runtime/root-image.js";
 import type { Configuration } from "./configuration.js";
+import type { RunSpec } from "./run-spec.js";
 
 const aliases: ReadonlyMap<string, BackendName> = new Map([["hyperlight", "wasm"]]);
 
@@ -17,13 +18,13 @@ const aliases: ReadonlyMap<string, BackendName> = new Map([["hyperlight", "wasm"
 export const BACKEND_VARIABLE = "AGENTKERNEL_BACKEND";
 
 /** Only the name is checked; whether it works here is found out when it is needed. */
-export function backendRequest(name: string | undefined, origin = "--backend"): BackendRequest {
+export function backendRequest(name: string | undefined, origin: string | undefined): BackendRequest {
   if (name === undefined) return anyBackend;
   const known = ["auto" as const, ...backendNames].find((one) => one === name) ?? aliases.get(name);
-  if (known !== undefined) return { name: known, origin };
+  if (known !== undefined) return { name: known, origin: origin ?? "default" };
   const near = nearest(name, ["auto", ...backendNames]);
   throw new AgentKernelError("invalid_argument", `${origin}: there is no backend "${name}"`, {
-    hint: near === null ? "use --backend linux, or leave it out" : `did you mean ${near}?`,
+    hint: near === null ? "use linux, or leave it out" : `did you mean ${near}?`,
   });
 }
 
@@ -32,12 +33,11 @@ export const IMAGE_VARIABLE = "AGENTKERNEL_IMAGE";
 
 /** What is said outright wins; otherwise the command and the project speak. */
 export function chooseImage(
-  option: string | undefined,
+  { sandbox, exec: { argv }, nameOf }: RunSpec,
   configured: Configuration["image"],
-  argv: readonly string[],
   { cwd: projectDir, env }: Surroundings,
 ): ImageRequest {
-  if (option !== undefined) return { name: option, why: "--image", named: true };
+  if (sandbox.image !== undefined) return { name: sandbox.image, why: nameOf("image"), named: true };
   const { [IMAGE_VARIABLE]: variable = "" } = env;
   if (variable !== "") return { name: variable, why: IMAGE_VARIABLE, named: true };
   if (configured !== null) return fromFile(configured);
@@ -54,7 +54,7 @@ function fromFile({ reference, origin }: NonNullable<Configuration["image"]>): I
     "invalid_policy",
     `${origin}: an image in a file is a reference, not a place of this machine`,
     {
-      hint: "import it under a name (agentkernel images import), or use --image",
+      hint: (wording) => `import it under a name (agentkernel images import), or use ${wording.name("image")}`,
     },
   );
 }

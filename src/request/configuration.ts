@@ -12,8 +12,8 @@ import type { Surroundings } from "../core/surroundings.js";
 import { type AuthorityOrigin, mayWiden } from "../policy/authority.js";
 import type { Choice, PolicyInputs, PolicyLayer } from "../policy/layers.js";
 import { mostUnder } from "../policy/limits.js";
-import { realMountSource } from "./mount-argument.js";
-import type { RequestOptions } from "./request-options.js";
+import { withRealSource } from "./mount-source.js";
+import type { NamedFiles } from "./run-spec.js";
 import { exists, type FoundFile, pathsOf, sourceOf } from "./steering-files.js";
 import { type ProjectTrust, type TrustPart, trustPart, trustRecordOf, voucher } from "./trust/index.js";
 import { digestOf } from "./trust/record.js";
@@ -62,8 +62,8 @@ export const noConfiguration: Configuration = {
   trust: null,
 };
 
-export async function readConfiguration(parsed: RequestOptions, surroundings: Surroundings): Promise<Configuration> {
-  const found = findFiles(parsed, surroundings);
+export async function readConfiguration(files: NamedFiles, surroundings: Surroundings): Promise<Configuration> {
+  const found = findFiles(files, surroundings);
   const { userWide, project, policy, notes } = found;
   if (userWide === null && project === null && policy === null) return { ...noConfiguration, notes };
   return await understand(found, surroundings);
@@ -71,18 +71,17 @@ export async function readConfiguration(parsed: RequestOptions, surroundings: Su
 
 /** What the project in the current directory asks for, whatever else has a say in a run there. */
 export async function readProjectTrust(surroundings: Surroundings): Promise<ProjectTrust | null> {
-  const nothingNamed: RequestOptions = { flags: new Set(), values: new Map(), rest: [] };
-  return (await understand(findFiles(nothingNamed, surroundings), surroundings)).trust;
+  return (await understand(findFiles({}, surroundings), surroundings)).trust;
 }
 
-function findFiles(parsed: RequestOptions, surroundings: Surroundings): Found {
+function findFiles(files: NamedFiles, surroundings: Surroundings): Found {
   const { cwd } = surroundings;
   const userWide = ifThere(userWidePath(surroundings));
-  const project = named(parsed, "config", cwd) ?? ifThere(joinedPath(cwd, projectFileName), projectFileName);
-  const policy = named(parsed, "policy", cwd);
+  const project = named(files.config, cwd) ?? ifThere(joinedPath(cwd, projectFileName), projectFileName);
+  const policy = named(files.policy, cwd);
   const notes = policy === null && exists(joinedPath(cwd, POLICY_FILE_NAME)) ? [unusedPolicyNote] : [];
   const inUse = [userWide, project, policy].filter((file) => file !== null).flatMap(pathsOf);
-  return { userWide, project, policy, notes, inUse, isProjectNamed: parsed.values.has("config") };
+  return { userWide, project, policy, notes, inUse, isProjectNamed: files.config !== undefined };
 }
 
 const unusedPolicyNote = `${POLICY_FILE_NAME} is here but was not named, and has no effect: use --policy ${POLICY_FILE_NAME}`;
@@ -195,7 +194,7 @@ function chosenBackend(
 function withRealMounts(layer: PolicyLayer): PolicyLayer {
   const mounts = layer.fields["fs.mounts"];
   if (mounts === undefined) return layer;
-  const real = mounts.map((mount) => ({ ...mount, host: realMountSource(layer.origin, mount.host, mount.host) }));
+  const real = mounts.map((mount) => withRealSource(layer.origin, mount));
   return { ...layer, fields: { ...layer.fields, "fs.mounts": real } };
 }
 
@@ -213,10 +212,9 @@ export function userWidePath({ env, homeDir }: Surroundings): string | null {
   return isAbsolute(homeDir) ? joinedPath(homeDir, `.config/${USER_WIDE_NAME}`) : null;
 }
 
-function named(parsed: RequestOptions, option: string, cwd: string): FoundFile | null {
-  const name = parsed.values.get(option)?.[0];
+function named(name: string | undefined, cwd: string): FoundFile | null {
   if (name === undefined) return null;
-  // An origin that starts with a dash is a flag.
+  // A name that starts with a dash would read like an option.
   return { name: name.startsWith("-") ? `./${name}` : name, path: resolve(cwd, name) };
 }
 

@@ -5,6 +5,7 @@
 import { readFileSync, realpathSync } from "node:fs";
 import { account, homeDirOrNull } from "../core/account.js";
 import { AgentKernelError } from "../core/errors.js";
+import type { Phrase } from "../settings/wording.js";
 
 const PASSWD = "/etc/passwd";
 /** Accounts below it belong to services, whose homes are shared directories such as `/bin`. */
@@ -15,7 +16,7 @@ interface WritableFolder {
   readonly what: string;
   /** Absolute and free of links. */
   readonly path: string;
-  readonly hint: string;
+  readonly hint: Phrase;
 }
 
 /** Where changes are about to be applied to. */

@@ -1,13 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { LAYER_LIMITS } from "../images/unpack/limits.js";
+import type { PullChoice } from "../runtime/root-image.js";
 import { imageSettings } from "./image-settings.js";
 
 function settings(
   env: Readonly<Record<string, string>>,
-  pullOption?: string,
+  pullStated?: PullChoice,
   configured: Parameters<typeof imageSettings>[2] = {},
 ) {
-  return imageSettings({ cwd: "/", homeDir: "/home/me", env }, pullOption, configured);
+  return imageSettings({ cwd: "/", homeDir: "/home/me", env }, pullStated, configured);
 }
 
 describe("settings of images", () => {

@@ -13,13 +13,13 @@ const MIRRORS_VARIABLE = "AGENTKERNEL_IMAGE_MIRRORS";
 
 export function imageSettings(
   { env, homeDir, cwd }: Surroundings,
-  pullOption: string | undefined,
+  pullStated: PullChoice | undefined,
   configured: Configuration["images"],
 ): ImageSettings {
   const { disk_ceiling_mb: ceilingMb } = configured;
   return {
     storeRoot: imageStoreFolder(env, homeDir),
-    pull: pullChoice(pullOption, env[PULL_VARIABLE]),
+    pull: pullStated ?? pullChoice(env[PULL_VARIABLE]),
     mirrors: mirrorWords(env, configured),
     ceilingBytes: ceilingMb === undefined ? null : ceilingMb * 2 ** 20,
     projectDir: cwd,
@@ -41,15 +41,17 @@ export function mirrorWords(env: Surroundings["env"], configured: Configuration[
   return [...named, ...listed];
 }
 
-function pullChoice(option: string | undefined, variable: string | undefined): PullChoice {
-  const named = option ?? variable ?? "";
+function pullChoice(named = ""): PullChoice {
   if (named === "") return "missing";
   const choice = pullChoices.find((known) => known === named);
   if (choice !== undefined) return choice;
-  const what = option === undefined ? PULL_VARIABLE : "--pull";
-  throw new AgentKernelError("invalid_argument", `${what}: "${named}" is not one of ${pullChoices.join(", ")}`, {
-    hint: "missing asks a registry only for images that are not here, never asks none",
-  });
+  throw new AgentKernelError(
+    "invalid_argument",
+    `${PULL_VARIABLE}: "${named}" is not one of ${pullChoices.join(", ")}`,
+    {
+      hint: "missing asks a registry only for images that are not here, never asks none",
+    },
+  );
 }
 
 /** Larger values are taken too: a machine with room may have larger images. */

@@ -5,7 +5,8 @@ import type { BackendRequest } from "../core/backend-request.js";
 import { AgentKernelError } from "../core/errors.js";
 import type { Surroundings } from "../core/surroundings.js";
 import type { ModuleCall } from "../runtime/run-request.js";
-import { ofPrograms, type RequestOptions } from "./request-options.js";
+import type { SettingName } from "../settings/wording.js";
+import { ofPrograms, type RunSpec } from "./run-spec.js";
 
 /** A run of a module, as words: the module's own name first. */
 interface RequestedModule {
@@ -15,37 +16,37 @@ interface RequestedModule {
   readonly command: string;
 }
 
-const inapplicableFlags = ["tty", "ask", "keep"] as const;
+const inapplicableSwitches = ["tty", "ask"] as const;
 
 export function requestedModule(
-  parsed: RequestOptions,
+  spec: RunSpec,
   backend: BackendRequest["name"],
   { cwd }: Pick<Surroundings, "cwd">,
 ): RequestedModule | null {
   if (backend !== "wasm") {
-    refuseElsewhere(parsed);
+    refuseElsewhere(spec);
     return null;
   }
-  refuseInapplicable(parsed);
-  const language = languageOf(parsed);
-  const [first, ...rest] = parsed.rest;
+  refuseInapplicable(spec);
+  const language = languageOf(spec);
+  const { argv, module, caller = "" } = spec.exec;
+  const [first, ...rest] = argv;
   if (first === undefined) {
     throw new AgentKernelError("unsupported", "the backend wasm calls a module, and none is named", {
       hint: "agentkernel run --backend wasm module.wasm; modules have no sandboxes that stay",
     });
   }
-  const caller = parsed.caller ?? "";
-  if (parsed.module !== undefined) {
-    if (language !== null) throw contradiction("lang", "a module was given as well");
+  if (module !== undefined) {
+    if (language !== null) throw contradiction(spec, "lang", "a module was given as well");
     return {
-      call: { source: { kind: "bytes", bytes: parsed.module, name: first }, caller },
-      argv: parsed.rest,
+      call: { source: { kind: "bytes", bytes: module, name: first }, caller },
+      argv,
       command: first,
     };
   }
   if (language !== null) {
-    const argv = engines[language].argv(parsed.rest);
-    return { call: { source: { kind: "language", language }, caller }, argv, command: language };
+    const words = engines[language].argv(argv);
+    return { call: { source: { kind: "language", language }, caller }, argv: words, command: language };
   }
   if (first === "") throw new AgentKernelError("invalid_argument", "the command is an empty word");
   const path = resolve(cwd, first);
@@ -60,40 +61,43 @@ export function explainModule(argv0: string | undefined): void {
   });
 }
 
-function languageOf({ values }: RequestOptions): Language | null {
-  const named = values.get("lang")?.[0];
+function languageOf({ exec, nameOf }: RunSpec): Language | null {
+  const { lang: named } = exec;
   if (named === undefined) return null;
   const found = languages.find((language) => language === named);
   if (found !== undefined) return found;
-  throw new AgentKernelError("invalid_argument", `--lang: there is no engine for "${named}"`, {
+  throw new AgentKernelError("invalid_argument", `${nameOf("lang")}: there is no engine for "${named}"`, {
     hint: `use one of ${languages.join(", ")}; an engine that is compiled for wasm32-wasip1 runs as a module`,
   });
 }
 
-function refuseInapplicable({ values, flags }: RequestOptions): void {
-  const option =
-    ofPrograms.find((name) => values.has(name)) ?? inapplicableFlags.find((name) => flags.has(name)) ?? null;
-  if (option !== null) throw contradiction(option, "it means nothing to a WebAssembly module");
-  const network = values.get("network")?.[0];
-  if (network !== undefined && network !== "off") {
-    throw contradiction("network", "a WebAssembly module reaches no network");
+function refuseInapplicable(spec: RunSpec): void {
+  const { sandbox, exec } = spec;
+  const stated =
+    ofPrograms.find((name) => sandbox[name] !== undefined) ??
+    inapplicableSwitches.find((name) => exec[name] === true) ??
+    null;
+  if (stated !== null) throw contradiction(spec, stated, "it means nothing to a WebAssembly module");
+  const egress = sandbox["net.egress"];
+  if (egress !== undefined && egress !== "off") {
+    throw contradiction(spec, "net.egress", "a WebAssembly module reaches no network");
   }
 }
 
-function refuseElsewhere({ values, module }: RequestOptions): void {
-  if (!values.has("lang") && module === undefined) return;
-  throw new AgentKernelError(
-    "invalid_argument",
-    `${values.has("lang") ? "--lang" : "module"} is for the backend wasm`,
-    {
-      hint: "add --backend wasm",
-      details: { field: values.has("lang") ? "lang" : "module" },
-    },
-  );
+function refuseElsewhere({ exec, nameOf }: RunSpec): void {
+  if (exec.lang === undefined && exec.module === undefined) return;
+  const field = exec.lang === undefined ? "module" : "lang";
+  const name = field === "lang" ? nameOf("lang") : field;
+  throw new AgentKernelError("invalid_argument", `${name} is for the backend wasm`, {
+    hint: (wording) => `add ${wording.with("backend", "wasm")}`,
+    details: { field },
+  });
 }
 
-function contradiction(option: string, why: string): AgentKernelError {
-  return new AgentKernelError("invalid_argument", `--${option} contradicts --backend wasm: ${why}`, {
-    hint: "leave one of them out",
-  });
+function contradiction({ nameOf }: RunSpec, setting: SettingName, why: string): AgentKernelError {
+  return new AgentKernelError(
+    "invalid_argument",
+    ({ with: stated }) => `${nameOf(setting)} contradicts ${stated("backend", "wasm")}: ${why}`,
+    { hint: "leave one of them out", details: { field: setting, reason: why } },
+  );
 }

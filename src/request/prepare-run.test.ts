@@ -5,11 +5,13 @@ import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parseOptions } from "../cli/parse-options.js";
+import { runSpecOf } from "../cli/run-spec.js";
 import { findVerb } from "../cli/verbs.js";
 import { isAgentKernelError } from "../core/errors.js";
+import type { Surroundings } from "../core/surroundings.js";
 import { type CommandStart, startOf } from "../runtime/command-start.js";
 import type { RunRequest } from "../runtime/run-request.js";
-import { noConfiguration } from "./configuration.js";
+import { type Configuration, noConfiguration } from "./configuration.js";
 import { prepareRun } from "./prepare-run.js";
 
 let root = "";
@@ -45,7 +47,8 @@ function prepareAt(cwd: string, ...words: string[]): RunRequest {
   const { verb, rest } = findVerb(["run", ...words]);
   const parsed = parseOptions(verb, rest);
   if (parsed.problem) throw parsed.problem;
-  return prepareRun(parsed, { cwd, homeDir: home, env: { PLAIN: "plain", MY_TOKEN: "token" } });
+  const surroundings = { cwd, homeDir: home, env: { PLAIN: "plain", MY_TOKEN: "token" } };
+  return prepareRun(runSpecOf(parsed, surroundings), surroundings);
 }
 
 function refusal(action: () => unknown): { code: string; message: string; hint: string | undefined } {
@@ -111,7 +114,9 @@ describe("a request", () => {
     symlinkSync(home, linked);
     try {
       const surroundings = { cwd: project, homeDir: linked, env: {} };
-      expect(refusal(() => prepareRun(parseOptions(verb, rest), surroundings)).message).toContain("holds your home");
+      expect(
+        refusal(() => prepareRun(runSpecOf(parseOptions(verb, rest), surroundings), surroundings)).message,
+      ).toContain("holds your home");
     } finally {
       rmSync(linked);
     }
@@ -163,7 +168,7 @@ describe("is refused", () => {
     [["--tty", "--json"], "invalid_argument", "--tty contradicts --json"],
     [["-v", "vendor"], "invalid_argument", "HOST:GUEST[:ro]"],
     [["-v", "vendor:deps"], "invalid_argument", "HOST:GUEST[:ro]"],
-    [["-v", "missing:/deps"], "invalid_argument", '"missing" does not exist'],
+    [["-v", "missing:/deps"], "invalid_argument", 'missing" does not exist'],
     [["-v", "vendor:/"], "invalid_argument", "nothing can be mounted"],
     [["-v", "vendor:/usr/lib/x"], "invalid_argument", "nothing can be mounted"],
     [["-v", "vendor:/a/../proc"], "invalid_argument", "nothing can be mounted"],
@@ -191,7 +196,8 @@ describe("is refused", () => {
   ])("a home directory as a writable project: %s", (below, message) => {
     const { verb, rest } = findVerb(["run", "ls"]);
     const surroundings = { cwd: join(root, below), homeDir: home, env: {} };
-    const at = (...words: string[]) => prepareRun(parseOptions(verb, [...words, ...rest]), surroundings);
+    const at = (...words: string[]) =>
+      prepareRun(runSpecOf(parseOptions(verb, [...words, ...rest]), surroundings), surroundings);
     for (const words of [
       ["--workspace", "sync"],
       ["--workspace", "mount"],
@@ -275,35 +281,37 @@ describe("options that are asked for again", () => {
     return parseOptions(verb, rest);
   };
   const parsed = understood();
+  const again = (at: Surroundings, configuration?: Configuration) =>
+    prepareRun(runSpecOf(parsed, at), at, configuration);
 
   test("have the same policy in the same environment, and that of another environment in another", () => {
     const env = Object.freeze({ PLAIN: "one" });
-    const first = prepareRun(parsed, { cwd: project, homeDir: home, env });
-    expect(prepareRun(parsed, { cwd: project, homeDir: home, env }).policy).toBe(first.policy);
-    const other = prepareRun(parsed, { cwd: project, homeDir: home, env: Object.freeze({ PLAIN: "two" }) });
+    const first = again({ cwd: project, homeDir: home, env });
+    expect(again({ cwd: project, homeDir: home, env }).policy).toBe(first.policy);
+    const other = again({ cwd: project, homeDir: home, env: Object.freeze({ PLAIN: "two" }) });
     expect([first, other].map(({ policy }) => policy.proc.env.PLAIN)).toEqual(["one", "two"]);
   });
 
   test("are looked at anew in an environment that can change", () => {
     const env = { PLAIN: "one" };
-    prepareRun(parsed, { cwd: project, homeDir: home, env });
+    again({ cwd: project, homeDir: home, env });
     env.PLAIN = "two";
-    expect(prepareRun(parsed, { cwd: project, homeDir: home, env }).policy.proc.env.PLAIN).toBe("two");
+    expect(again({ cwd: project, homeDir: home, env }).policy.proc.env.PLAIN).toBe("two");
   });
 
   test("follow a file as soon as there is one, and are themselves again when it is gone", () => {
     const at = { cwd: project, homeDir: home, env: Object.freeze({ PLAIN: "one" }) };
-    const before = prepareRun(parsed, at).policy.resources.memoryMiB;
+    const before = again(at).policy.resources.memoryMiB;
     const layer = { origin: "agentkernel.toml", fields: { "resources.memoryMiB": 77 } };
     const combine: typeof noConfiguration.combine = (flags) => ({ ...flags, project: [layer] });
-    expect(prepareRun(parsed, at, { ...noConfiguration, combine }).policy.resources.memoryMiB).toBe(77);
-    expect(prepareRun(parsed, at).policy.resources.memoryMiB).toBe(before);
+    expect(again(at, { ...noConfiguration, combine }).policy.resources.memoryMiB).toBe(77);
+    expect(again(at).policy.resources.memoryMiB).toBe(before);
   });
 
   test("are refused from a folder that is not to be shown, whoever asked before", () => {
     const env = Object.freeze({ PLAIN: "one" });
-    prepareRun(parsed, { cwd: project, homeDir: home, env });
-    const there = () => prepareRun(parsed, { cwd: join(home, ".ssh"), homeDir: home, env });
+    again({ cwd: project, homeDir: home, env });
+    const there = () => again({ cwd: join(home, ".ssh"), homeDir: home, env });
     expect(refusal(there).code).toBe("policy_denied");
     expect(refusal(there).code).toBe("policy_denied");
   });

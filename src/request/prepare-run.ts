@@ -1,4 +1,4 @@
-/** Options into a policy and, for `run`, into a whole request. All checks that need no sandbox are made here. */
+/** A typed request into a policy and, for `run`, into one that the runtime can carry out. All checks that need no sandbox are made here. */
 import { realpathSync, statSync } from "node:fs";
 import type { BackendRequest } from "../core/backend-request.js";
 import { AgentKernelError } from "../core/errors.js";
@@ -13,6 +13,7 @@ import { type ResolvedPolicy, resolveAgain } from "../policy/resolve.js";
 import type { HostProgramOptions } from "../runtime/host-programs/options.js";
 import { type ImageRequest, isPlace, rootFolder } from "../runtime/root-image.js";
 import type { RunRequest } from "../runtime/run-request.js";
+import type { Wording } from "../settings/wording.js";
 import { BACKEND_VARIABLE, backendRequest, chooseImage } from "./choices.js";
 import { type Configuration, noConfiguration } from "./configuration.js";
 import { hideOwnFolders, protectInUse } from "./files-in-use.js";
@@ -20,34 +21,31 @@ import { refuseHome } from "./home-folders.js";
 import { projectImageSettings } from "./image-origin.js";
 import { imageSettings } from "./image-settings.js";
 import { explainModule, requestedModule } from "./module-request.js";
-import { parseMount } from "./mount-argument.js";
-import { policyInputs } from "./policy-flags.js";
 import { policyNotes } from "./policy-notes.js";
-import { parsePublished } from "./publish-argument.js";
-import type { RequestOptions } from "./request-options.js";
+import type { RunSpec } from "./run-spec.js";
 import { refuseUnlessShowable } from "./shown-paths.js";
+import { policyInputs } from "./spec-layers.js";
 
-/** The policy that these options and files make here, with everything checked that a run would check. */
+/** The policy that this request and the files make here, with everything checked that a run would check. */
 export function preparePolicy(
-  parsed: RequestOptions,
+  spec: RunSpec,
   surroundings: Surroundings,
   configuration: Configuration = noConfiguration,
 ): ResolvedPolicy {
-  const backend = wantedBackend(parsed, surroundings, configuration);
-  if (backend.name === "auto") explainModule(parsed.rest[0]);
-  workingFolder(parsed);
-  const resolved = resolveOptions(parsed, surroundings, configuration);
+  const backend = wantedBackend(spec, surroundings, configuration);
+  if (backend.name === "auto") explainModule(spec.exec.argv[0]);
+  workingFolder(spec);
+  const resolved = resolveSpec(spec, surroundings, configuration);
   checkShownPaths(resolved, surroundings);
   return backend.name === "wasm" ? { ...resolved, policy: modulePolicy(resolved.policy) } : resolved;
 }
 
 export function wantedBackend(
-  parsed: RequestOptions,
+  { sandbox, nameOf }: Pick<RunSpec, "sandbox" | "nameOf">,
   { env }: Pick<Surroundings, "env">,
   configuration: Configuration = noConfiguration,
 ): BackendRequest {
-  const named = parsed.values.get("backend")?.[0];
-  if (named !== undefined) return backendRequest(named);
+  if (sandbox.backend !== undefined) return { name: sandbox.backend, origin: nameOf("backend") };
   const { [BACKEND_VARIABLE]: variable = "" } = env;
   if (variable !== "") return backendRequest(variable, BACKEND_VARIABLE);
   return backendRequest(configuration.backend?.name, configuration.backend?.origin);
@@ -59,24 +57,19 @@ interface KnownPolicy {
   readonly resolved: ResolvedPolicy;
 }
 
-/** Of options that were understood once and are asked for again. */
-const knownPolicies = new WeakMap<RequestOptions, KnownPolicy>();
+/** Of requests that were parsed once and are made again. */
+const knownPolicies = new WeakMap<RunSpec, KnownPolicy>();
 
-/** Where no file has a say, the same options in the same place and environment make the same policy. */
-function resolveOptions(
-  parsed: RequestOptions,
-  surroundings: Surroundings,
-  configuration: Configuration,
-): ResolvedPolicy {
+/** Where no file has a say, the same request in the same place and environment makes the same policy. */
+function resolveSpec(spec: RunSpec, surroundings: Surroundings, configuration: Configuration): ResolvedPolicy {
   const { cwd, env } = surroundings;
-  const isPure = configuration.combine === noConfiguration.combine && !parsed.values.has("mount");
-  const known = isPure ? knownPolicies.get(parsed) : undefined;
+  const isPure = configuration.combine === noConfiguration.combine && spec.sandbox["fs.mounts"] === undefined;
+  const known = isPure ? knownPolicies.get(spec) : undefined;
   if (known?.env === env && known.cwd === cwd) return known.resolved;
-  const mounts = (parsed.values.get("mount") ?? []).map((text) => parseMount(text, cwd));
-  const inputs = configuration.combine(policyInputs(parsed, mounts, env));
+  const inputs = configuration.combine(policyInputs(spec));
   const resolved = resolveWhole(inputs, configuration, surroundings);
   // Only what cannot change any more is what it was.
-  if (isPure && Object.isFrozen(env)) knownPolicies.set(parsed, { cwd, env, resolved });
+  if (isPure && Object.isFrozen(env)) knownPolicies.set(spec, { cwd, env, resolved });
   return resolved;
 }
 
@@ -103,49 +96,49 @@ function mcpInputs({ mcpServers }: Configuration): Pick<PolicyInputs, "mcpServer
 }
 
 export function prepareRun(
-  parsed: RequestOptions,
+  spec: RunSpec,
   surroundings: Surroundings,
   configuration: Configuration = noConfiguration,
 ): RunRequest {
-  const json = parsed.flags.has("json");
-  const tty = parsed.flags.has("tty");
-  if (parsed.rest[0] === "" && !parsed.values.has("lang"))
+  const { sandbox, exec, nameOf } = spec;
+  const { tty = false, json = false } = exec;
+  if (exec.argv[0] === "" && exec.lang === undefined)
     throw new AgentKernelError("invalid_argument", "the command is an empty word");
   if (tty && json) {
-    throw new AgentKernelError("invalid_argument", "--tty contradicts --json", {
+    throw new AgentKernelError("invalid_argument", `${nameOf("tty")} contradicts ${nameOf("json")}`, {
       hint: "a terminal's output is for people; leave one of them out",
     });
   }
-  const resolved = preparePolicy(parsed, surroundings, configuration);
+  const resolved = preparePolicy(spec, surroundings, configuration);
   const { policy, origins } = resolved;
-  const backend = wantedBackend(parsed, surroundings, configuration);
-  const module = requestedModule(parsed, backend.name, surroundings);
-  const command = module?.command ?? parsed.rest[0];
+  const backend = wantedBackend(spec, surroundings, configuration);
+  const module = requestedModule(spec, backend.name, surroundings);
+  const command = module?.command ?? exec.argv[0];
   if (command !== undefined) refuseUnlessAllowed(command, policy.proc.commands, origins);
   const homeDir = policy.fs.home === "readonly" ? showableHome(surroundings.homeDir) : null;
   const image =
     module === null
-      ? checkedImage(wantedImage(parsed, surroundings, configuration), policy, surroundings)
+      ? checkedImage(wantedImage(spec, surroundings, configuration), policy, surroundings)
       : { name: module.command, why: "the module itself", named: true };
   return {
-    argv: module?.argv ?? parsed.rest,
+    argv: module?.argv ?? exec.argv,
     backend,
     module: module?.call ?? null,
     policy,
     origins,
     image,
     imageSettings: {
-      ...imageSettings(surroundings, parsed.values.get("pull")?.[0], configuration.images),
+      ...imageSettings(surroundings, sandbox.pull, configuration.images),
       ...projectImageSettings(image, configuration),
       programs: hostProgramOptions(policy, surroundings, homeDir),
     },
     audit: configuration.audit,
     projectDir: policy.fs.workspace.mode === "none" ? null : surroundings.cwd,
     homeDir,
-    workdir: workingFolder(parsed),
+    workdir: workingFolder(spec),
     hostEnv: surroundings.env,
-    publish: (parsed.values.get("publish") ?? []).map(parsePublished),
-    ask: askWanted(parsed, policy),
+    publish: sandbox.publish ?? [],
+    ask: askWanted(spec, policy),
     tty,
     json,
     notes: [...configuration.notes, ...policyNotes(resolved), ...notesFor(policy, homeDir)],
@@ -164,16 +157,20 @@ function hostProgramOptions(
   return { env, homeDir, projectDir, views, mounted: fs.mounts.map(({ host }) => host), deny: fs.deny };
 }
 
-function askWanted(parsed: RequestOptions, { net }: Policy): boolean {
-  if (!parsed.flags.has("ask")) return false;
-  if (parsed.flags.has("tty") || parsed.flags.has("json")) {
-    throw new AgentKernelError("invalid_argument", "--ask contradicts --tty and --json", {
-      hint: "questions need the terminal for themselves; leave one of them out",
-    });
+function askWanted({ exec, nameOf }: RunSpec, { net }: Policy): boolean {
+  if (exec.ask !== true) return false;
+  if (exec.tty === true || exec.json === true) {
+    throw new AgentKernelError(
+      "invalid_argument",
+      `${nameOf("ask")} contradicts ${nameOf("tty")} and ${nameOf("json")}`,
+      {
+        hint: "questions need the terminal for themselves; leave one of them out",
+      },
+    );
   }
   if (net.egress === "off") {
-    throw new AgentKernelError("invalid_argument", "--ask has nothing to ask about: the network is off", {
-      hint: "add --network allowlist",
+    throw new AgentKernelError("invalid_argument", `${nameOf("ask")} has nothing to ask about: the network is off`, {
+      hint: (wording) => `add ${wording.with("net.egress", "allowlist")}`,
     });
   }
   return true;
@@ -181,11 +178,11 @@ function askWanted(parsed: RequestOptions, { net }: Policy): boolean {
 
 /** Also checked: a name that is no reference is told before anything is started. */
 export function wantedImage(
-  parsed: RequestOptions,
+  spec: RunSpec,
   surroundings: Surroundings,
   configuration: Configuration = noConfiguration,
 ): ImageRequest {
-  const request = chooseImage(parsed.values.get("image")?.[0], configuration.image, parsed.rest, surroundings);
+  const request = chooseImage(spec, configuration.image, surroundings);
   if (request.name !== "host" && !isPlace(request.name)) parseReference(request.name);
   return request;
 }
@@ -195,7 +192,7 @@ function checkedImage(request: ImageRequest, policy: Policy, { cwd, homeDir }: S
   const folder = rootFolder(request.name, cwd);
   if (folder === null) return request;
   const path = realpathSync(folder);
-  const what = "the folder of --image";
+  const what = `the folder of ${request.why}`;
   refuseUnlessShowable({ what, path, writable: false, readonlyHint: "" }, policy);
   const home = statSync(homeDir, { throwIfNoEntry: false }) === undefined ? homeDir : realpathSync(homeDir);
   if (`${home}/`.startsWith(`${path}/`)) {
@@ -206,13 +203,14 @@ function checkedImage(request: ImageRequest, policy: Policy, { cwd, homeDir }: S
   return { ...request, name: path };
 }
 
-function workingFolder(parsed: RequestOptions): string | null {
-  const folder = parsed.values.get("workdir")?.[0];
+function workingFolder({ exec, nameOf }: RunSpec): string | null {
+  const { workdir: folder } = exec;
   if (folder === undefined) return null;
   const path = insidePath(folder);
   if (path === null) {
-    throw new AgentKernelError("invalid_argument", `--workdir: "${folder}" is no path in the sandbox`, {
-      hint: "name a directory of the project, such as --workdir src, or an absolute path inside the sandbox",
+    throw new AgentKernelError("invalid_argument", `${nameOf("workdir")}: "${folder}" is no path in the sandbox`, {
+      hint: (wording) =>
+        `name a directory of the project, such as ${wording.with("workdir", "src")}, or an absolute path inside the sandbox`,
     });
   }
   return path;
@@ -223,7 +221,8 @@ function checkShownPaths({ policy, origins }: ResolvedPolicy, { cwd, homeDir }: 
   if (mode !== "none") {
     const what = "the current folder";
     const writable = mode !== "copy" && !readonly;
-    const readonlyHint = "change to the project's own folder, or use --workspace copy";
+    const readonlyHint = (wording: Wording) =>
+      `change to the project's own folder, or use ${wording.with("fs.workspace.mode", "copy")}`;
     refuseUnlessShowable({ what, path: cwd, writable, readonlyHint }, policy);
     if (writable) refuseHome({ what, path: cwd, hint: readonlyHint }, homeDir);
   }

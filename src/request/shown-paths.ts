@@ -8,6 +8,7 @@ import { AgentKernelError } from "../core/errors.js";
 import type { HideRule, Policy } from "../core/policy.js";
 import { holdsSecret } from "../guest/hidden-content.js";
 import { globCovers, globMatches, globMayConcern, globRemainders, segmentMatches } from "../policy/glob.js";
+import type { Phrase, Wording } from "../settings/wording.js";
 
 /** Kernel interfaces and sockets of the host's services: not files, whatever they look like. */
 const neverShown = ["/proc", "/sys", "/dev", "/run"];
@@ -19,7 +20,7 @@ interface ShownPath {
   readonly path: string;
   readonly writable: boolean;
   /** What else the user could do where a protected path is asked for writable. */
-  readonly readonlyHint: string;
+  readonly readonlyHint: Phrase;
 }
 
 export function refuseUnlessShowable(shown: ShownPath, { fs }: Policy): void {
@@ -81,7 +82,8 @@ function refuseHidden(what: string, path: string, segments: readonly string[], r
   }
 }
 
-const secretHint = "pass single values with --env instead, or copy what is no secret to another folder";
+const secretHint = ({ name }: Wording) =>
+  `pass single values with ${name("proc.env")} instead, or copy what is no secret to another folder`;
 const subfolderHint = "name a folder inside it that holds no secrets";
 
 /** Paths below `folder` that fit the pattern. `**` is not walked: it stands for "there may be". */
@@ -107,6 +109,6 @@ function namesIn(folder: string, segment: string): readonly string[] {
   }
 }
 
-function denied(message: string, hint: string): AgentKernelError {
+function denied(message: string, hint: Phrase): AgentKernelError {
   return new AgentKernelError("policy_denied", message, { hint });
 }

@@ -7,5 +7,8 @@ import type { Policy } from "../core/policy.js";
 export function explainedDeath(error: unknown, end: SandboxEnd, { resources }: Policy): unknown {
   if (!isAgentKernelError(error) || error.code !== "sandbox_died" || end.oomKills === 0) return error;
   const what = `the memory limit of ${resources.memoryMiB} MiB was reached, which ended the whole sandbox`;
-  return new AgentKernelError("sandbox_died", what, { hint: "raise it with --memory", cause: error });
+  return new AgentKernelError("sandbox_died", what, {
+    hint: ({ name }) => `raise it with ${name("resources.memoryMiB")}`,
+    cause: error,
+  });
 }

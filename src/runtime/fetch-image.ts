@@ -86,7 +86,8 @@ export async function fetchImage(reference: ImageReference, options: FetchOption
       "image_unavailable",
       `the image ${familiarForm(reference)} is not in the store, and pulling is off`,
       {
-        hint: `agentkernel images pull ${familiarForm(reference)}, or use --image host`,
+        hint: (wording) =>
+          `agentkernel images pull ${familiarForm(reference)}, or use ${wording.with("image", "host")}`,
       },
     );
   }

@@ -13,6 +13,7 @@ import { canonicalForm, parseReference } from "../images/reference.js";
 import { holdImage, type LayerHold } from "../images/store/hold.js";
 import type { HeldImage } from "../images/store/kept-hold.js";
 import { findReady, layerFolder, noteUse, type ReadyImage } from "../images/store/ready.js";
+import { pullChoices } from "../settings/choices.js";
 import type { Fetched, FetchSettings, ImageProgress } from "./fetch-image.js";
 import { type HostPrograms, hostPrograms } from "./host-programs/index.js";
 import type { HostProgramOptions } from "./host-programs/options.js";
@@ -26,7 +27,7 @@ export interface ImageRequest {
   readonly named: boolean;
 }
 
-export const pullChoices = ["missing", "always", "never"] as const;
+export { pullChoices };
 export type PullChoice = (typeof pullChoices)[number];
 
 export interface ImageSettings extends FetchSettings {

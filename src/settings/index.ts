@@ -32,7 +32,7 @@ export type NumbersIn<Section extends string> = {
   readonly [P in NumericPath as NameIn<P, Section>]: ValueAt<P>;
 };
 
-type SettablePath = { [P in NumericPath]: Table[P] extends SettableNumber ? P : never }[NumericPath];
+export type SettablePath = { [P in NumericPath]: Table[P] extends SettableNumber ? P : never }[NumericPath];
 type LastName<P extends string> = P extends `${string}.${infer Name}` ? LastName<Name> : P;
 /** One of each setting that an API key has a ceiling for, by its name in the policy. */
 export type CeilingNumbers = { readonly [P in SettablePath as LastName<P>]: number };
@@ -62,6 +62,7 @@ export const numbers: readonly NamedNumber[] = Object.entries(numericSettings).m
 }));
 
 export interface SettableNamed extends NamedNumber<SettableNumber> {
+  readonly path: SettablePath;
   readonly name: keyof CeilingNumbers;
   /** `resources.memory_mb`, as a JSON request spells it. */
   readonly jsonPath: string;
@@ -70,7 +71,14 @@ export interface SettableNamed extends NamedNumber<SettableNumber> {
 /** Those that every surface can set. */
 export const settableNumbers: readonly SettableNamed[] = numbers.flatMap(({ path, name, setting }) =>
   isSettable(setting)
-    ? [{ path, name: name as keyof CeilingNumbers, setting, jsonPath: setting.jsonPath ?? `resources.${setting.key}` }]
+    ? [
+        {
+          path: path as SettablePath,
+          name: name as keyof CeilingNumbers,
+          setting,
+          jsonPath: setting.jsonPath ?? `resources.${setting.key}`,
+        },
+      ]
     : [],
 );
 

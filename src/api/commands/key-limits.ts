@@ -130,7 +130,7 @@ export function backendWithin(
   asked: string | undefined,
   wanted: BackendRequest,
   usual: BackendRequest,
-): string | null {
+): BackendRequest["name"] | null {
   if (backends === null) {
     if (!isWeakerBackend(wanted.name, usual.name)) return null;
     throw refuse("backend", `${wanted.name} may isolate less than ${usual.name}`, `--backend ${wanted.name}`);

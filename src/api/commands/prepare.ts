@@ -1,22 +1,25 @@
-/** The fields of a body into a checked request of the runtime, by the same way as the words of a command line. */
+/** The fields of a body into a typed request, and that into one of the runtime, as the command line does it. */
 import { AgentKernelError } from "../../core/errors.js";
 import type { Surroundings } from "../../core/surroundings.js";
+import { parseDomain } from "../../policy/network-rules.js";
+import { backendRequest } from "../../request/choices.js";
 import {
   type Configuration,
   callersImageSettings,
-  noStandingOptions,
   preparePolicy,
   prepareRun,
-  type RequestOptions,
+  type RunSpec,
   readConfiguration,
-  type StandingOptions,
+  type SandboxSpec,
+  type StandingSpec,
   wantedBackend,
-  withStandingOptions,
+  withStanding,
 } from "../../request/index.js";
 import { projectFolder } from "../../request/project-folder.js";
 import { isPlace } from "../../runtime/root-image.js";
 import type { RunRequest } from "../../runtime/run-request.js";
-import { type NumericValues, type ResourceKey, resourceNumbers } from "../../settings/index.js";
+import { type ResourceKey, resourceNumbers } from "../../settings/index.js";
+import { fieldOf } from "../../settings/wording.js";
 import type { Caller } from "../auth/caller.js";
 import type { KeyCeiling } from "../auth/key-ceiling.js";
 import type { NetworkRequest } from "../operations/fields.js";
@@ -36,18 +39,18 @@ const NO_PROJECT = "/proc/self/no-project";
 interface Asker {
   readonly caller: Caller;
   readonly own: Pick<Surroundings, "env" | "homeDir">;
-  readonly said?: StandingOptions;
+  readonly said?: StandingSpec | undefined;
   /** True: the request comes from a model. */
   readonly isModel?: boolean;
 }
 
 export async function prepare(command: readonly string[], body: PolicyBody, asker: Asker): Promise<RunRequest> {
-  const { caller, said = noStandingOptions, isModel = false } = asker;
-  const { options, surroundings, configuration } = await understood(command, body, asker);
-  const request = imageHeld(withoutPrograms(prepareRun(options, surroundings, configuration), caller), caller);
+  const { caller, said, isModel = false } = asker;
+  const { spec, surroundings, configuration } = await understood(command, body, asker);
+  const request = imageHeld(withoutPrograms(prepareRun(spec, surroundings, configuration), caller), caller);
   refuseHostModule(request, body, command, caller);
   const isUsers = caller.isTrusted && !isModel;
-  if (isUsers || request.image.name === said.values.get("image")?.[0]) return request;
+  if (isUsers || request.image.name === said?.sandbox.image) return request;
   const restrictions = callersImageSettings(request.image, body.image, configuration);
   return { ...request, imageSettings: { ...request.imageSettings, ...restrictions } };
 }
@@ -70,17 +73,17 @@ export async function preparedUsual(
   { dir }: Pick<PolicyBody, "dir">,
   asker: Asker,
 ): Promise<Pick<RunRequest, "policy" | "backend">> {
-  const { options, surroundings, configuration } = await understood([], dir === undefined ? {} : { dir }, asker);
-  const { policy } = preparePolicy(options, surroundings, configuration);
-  return { policy, backend: wantedBackend(options, surroundings, configuration) };
+  const { spec, surroundings, configuration } = await understood([], dir === undefined ? {} : { dir }, asker);
+  const { policy } = preparePolicy(spec, surroundings, configuration);
+  return { policy, backend: wantedBackend(spec, surroundings, configuration) };
 }
 
 async function understood(
   command: readonly string[],
   body: PolicyBody,
-  { caller, own, said = noStandingOptions }: Asker,
+  { caller, own, said }: Asker,
 ): Promise<{
-  readonly options: RequestOptions;
+  readonly spec: RunSpec;
   readonly surroundings: Surroundings;
   readonly configuration: Configuration;
 }> {
@@ -93,22 +96,23 @@ async function understood(
       details: { field: "image" },
     });
   }
-  const options = withModule(withStandingOptions(said, requestOptionsOf(command, body)), body, caller);
+  const spec = withStanding(said, specOfBody(command, body, caller));
   const surroundings = { ...own, cwd };
-  const configuration = await readConfiguration(options, surroundings);
-  if (ceiling === null) return { options, surroundings, configuration };
-  const wanted = wantedBackend(options, surroundings, configuration);
-  const usual = wantedBackend(without(options, "backend"), surroundings, configuration);
+  const configuration = await readConfiguration(spec.files, surroundings);
+  if (ceiling === null) return { spec, surroundings, configuration };
+  const wanted = wantedBackend(spec, surroundings, configuration);
+  const usual = wantedBackend(withoutBackend(spec), surroundings, configuration);
   const backend = backendWithin(ceiling, body.backend, wanted, usual);
   return {
-    options: backend === null ? options : { ...options, values: new Map([...options.values, ["backend", [backend]]]) },
+    spec: backend === null ? spec : { ...spec, sandbox: { ...spec.sandbox, backend } },
     surroundings,
     configuration: heldToKey(configuration, ceiling, body),
   };
 }
 
-function without(options: RequestOptions, option: string): RequestOptions {
-  return { ...options, values: new Map([...options.values].filter(([name]) => name !== option)) };
+function withoutBackend(spec: RunSpec): RunSpec {
+  const { backend: _, ...sandbox } = spec.sandbox;
+  return { ...spec, sandbox };
 }
 
 function folderOf({ dir }: PolicyBody, ceiling: KeyCeiling | null): string {
@@ -144,43 +148,46 @@ function refuseHostModule({ module }: RunRequest, { dir }: PolicyBody, [path = "
   });
 }
 
-function withModule(options: RequestOptions, { module }: PolicyBody, caller: Caller): RequestOptions {
+function specOfBody(argv: readonly string[], body: PolicyBody, { id: caller }: Caller): RunSpec {
+  const { lang, module, cwd: workdir } = body;
   return {
-    ...options,
-    caller: caller.id,
-    ...(module === undefined ? {} : { module: decodeContent(module, "base64", "module") }),
+    sandbox: sandboxOfBody(body),
+    exec: {
+      argv,
+      caller,
+      ...(workdir === undefined ? {} : { workdir }),
+      ...(lang === undefined ? {} : { lang }),
+      ...(module === undefined ? {} : { module: decodeContent(module, "base64", "module") }),
+    },
+    files: {},
+    nameOf: fieldOf,
   };
 }
 
-function requestOptionsOf(command: readonly string[], body: PolicyBody): RequestOptions {
-  const values = new Map<string, readonly string[]>();
-  const set = (option: string, value: string | undefined) => {
-    if (value !== undefined) values.set(option, [value]);
-  };
-  if (body.dir === undefined && body.workspace !== undefined && body.workspace !== "none") {
+/** The schema has already held each field to its kind. */
+function sandboxOfBody(body: PolicyBody): SandboxSpec {
+  const { dir, workspace, image, backend, profile, compatibility_mode: mode, user, env } = body;
+  if (dir === undefined && workspace !== undefined && workspace !== "none") {
     throw new AgentKernelError("invalid_argument", "workspace says how dir is shown, and there is no dir", {
       hint: "name the folder in dir, or leave workspace out",
       details: { field: "workspace" },
     });
   }
-  set("workspace", body.workspace ?? (body.dir === undefined ? "none" : undefined));
-  set("image", body.image);
-  set("backend", body.backend);
-  set("lang", body.lang);
-  set("profile", body.profile);
-  set("compatibility-mode", body.compatibility_mode);
-  set("user", body.user);
-  set("workdir", body.cwd);
-  for (const [option, value] of networkFlags(body.network)) values.set(option, value);
-  if (body.env !== undefined)
-    values.set(
-      "env",
-      [...body.env].map(([name, value]) => `${name}=${value}`),
-    );
-  return { flags: new Set(), values, numbers: numbersOfBody(body), rest: command };
+  const shown = workspace ?? (dir === undefined ? "none" : undefined);
+  return {
+    ...numbersOfBody(body),
+    ...networkOfBody(body.network),
+    ...(shown === undefined ? {} : { "fs.workspace.mode": shown }),
+    ...(image === undefined ? {} : { image }),
+    ...(backend === undefined ? {} : { backend: backendRequest(backend, "backend").name }),
+    ...(profile === undefined ? {} : { profile }),
+    ...(mode === undefined ? {} : { mode }),
+    ...(user === undefined ? {} : { "proc.user": user }),
+    ...(env === undefined ? {} : { "proc.env": Object.fromEntries(env) }),
+  };
 }
 
-function numbersOfBody({ resources = {}, timeout_ms: timeout }: PolicyBody): Partial<NumericValues> {
+function numbersOfBody({ resources = {}, timeout_ms: timeout }: PolicyBody): SandboxSpec {
   const stated = resourceNumbers.flatMap(({ path, setting }) => {
     const value = resources[setting.key as ResourceKey];
     return value === undefined ? [] : [[path, value]];
@@ -188,19 +195,20 @@ function numbersOfBody({ resources = {}, timeout_ms: timeout }: PolicyBody): Par
   return { ...Object.fromEntries(stated), ...(timeout === undefined ? {} : { "resources.timeoutMs": timeout }) };
 }
 
-function networkFlags(network: NetworkRequest | undefined): readonly (readonly [string, readonly string[]])[] {
-  if (network === undefined) return [];
-  if (typeof network === "boolean") return [["network", [network ? "on" : "off"]]];
-  if (typeof network === "string") return [["network", [network]]];
+function networkOfBody(network: NetworkRequest | undefined): SandboxSpec {
+  if (network === undefined) return {};
+  if (typeof network === "boolean") return { "net.egress": network ? "on" : "off" };
+  if (typeof network === "string") return { "net.egress": network };
   const { enabled, allowed_domains: domains } = network;
   if (enabled === false) {
-    if (domains === undefined || domains.length === 0) return [["network", ["off"]]];
+    if (domains === undefined || domains.length === 0) return { "net.egress": "off" };
     throw new AgentKernelError("invalid_argument", "network.enabled false contradicts network.allowed_domains", {
       hint: "leave one of them out",
       details: { field: "network" },
     });
   }
-  if (domains === undefined) return [["network", [enabled === true ? "on" : "off"]]];
+  if (domains === undefined) return { "net.egress": enabled === true ? "on" : "off" };
   // An empty list allows nothing.
-  return domains.length === 0 ? [["network", ["allowlist"]]] : [["allow-domain", domains]];
+  if (domains.length === 0) return { "net.egress": "allowlist" };
+  return { "net.allow": domains.map((domain) => ({ domain: parseDomain(fieldOf("net.allow"), domain) })) };
 }

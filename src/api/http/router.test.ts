@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { isAgentKernelError } from "../../core/errors.js";
+import { AgentKernelError, isAgentKernelError } from "../../core/errors.js";
+import { redactor } from "../../core/redact.js";
+import { notFound } from "../../runtime/sandboxes/refusals.js";
 import { operations } from "../operations/index.js";
-import { inFields } from "./error-answer.js";
+import { errorAnswer } from "./error-answer.js";
 import { readQuery } from "./query.js";
 import { matchRoute } from "./router.js";
 
@@ -66,13 +68,27 @@ describe("a query", () => {
   );
 });
 
-describe("words of the command line", () => {
-  it("become fields of a body", () => {
-    expect(inFields("raise it with --memory, or use --network allowlist")).toBe(
-      "raise it with resources.memory_mb, or use network allowlist",
-    );
-    expect(inFields("stop it first, or use remove --force")).toBe("stop it first, or DELETE it with ?force=true");
-    expect(inFields("agentkernel list shows those that there are")).toBe("GET /sandboxes shows those that there are");
-    expect(inFields("a--memory --memoryless")).toBe("a--memory --memoryless");
+describe("a hint", () => {
+  const hintOf = (error: AgentKernelError) => errorAnswer(error, redactor()).error.hint;
+  it("spells settings as a body does, and as options on the command line", () => {
+    const error = new AgentKernelError("sandbox_died", "ended", {
+      hint: ({ name, with: stated }) => `raise ${name("resources.memoryMiB")}, or use ${stated("net.egress", "off")}`,
+    });
+    expect(error.hint).toBe("raise --memory, or use --network off");
+    expect(hintOf(error)).toBe("raise resources.memory_mb, or use network off");
+  });
+
+  it("names operations of this interface", () => {
+    expect(hintOf(notFound("box"))).toBe("GET /sandboxes shows those that there are");
+    expect(notFound("box").hint).toBe("agentkernel list shows those that there are");
+  });
+
+  it("names the option of what no body can set", () => {
+    const error = new AgentKernelError("invalid_argument", ({ name }) => `${name("publish")} is taken`);
+    expect(errorAnswer(error, redactor()).error.message).toBe("--publish is taken");
+  });
+
+  it("leaves words alone that look like options", () => {
+    expect(hintOf(new AgentKernelError("internal", "x", { hint: "the file --memory" }))).toBe("the file --memory");
   });
 });

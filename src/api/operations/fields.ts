@@ -1,9 +1,10 @@
 /** Fields that several bodies have. */
 import { backendChoices } from "../../core/backend.js";
-import { compatibilityModes, egressModes, profileNames, workspaceModes } from "../../core/policy.js";
+import type { EgressMode } from "../../core/policy.js";
 import { ranges } from "../../policy/resources.js";
 import { type NumericPath, type ResourceKey, resourceNumbers, type SettableNamed } from "../../settings/index.js";
 import { keyHelp, type NumericDescription } from "../../settings/numeric-setting.js";
+import { optionSettings as settings } from "../../settings/options.js";
 import { dictionary, field, named, object, optional } from "../schema/object-shape.js";
 import { choice, flag, list, number, oneOf, text, whole } from "../schema/shapes.js";
 
@@ -51,13 +52,13 @@ const networkRules = object({
   ),
 });
 
-export type NetworkRequest = boolean | (typeof egressModes)[number] | ReturnType<typeof networkRules.read>;
+export type NetworkRequest = boolean | EgressMode | ReturnType<typeof networkRules.read>;
 
 export const network = named(
   "Network",
   oneOf<NetworkRequest>("true, false, on, off, allowlist or an object", {
     "true or false": flag(),
-    "a text": choice(egressModes),
+    "a text": choice(settings["net.egress"].choices),
     "an object": networkRules,
   }),
   "What can be reached: true or `on` (every public address), false or `off` (nothing), `allowlist`, or the domains that can.",
@@ -85,34 +86,25 @@ export const backendChoice = choice(backendChoices);
 
 /** What decides about a sandbox, whether it is kept or not. */
 export const policyFields = {
-  backend: optional(
-    backendChoice,
-    "What isolates it (auto). With `wasm` the command is a WebAssembly module and its arguments.",
-  ),
-  image: optional(image, "Where the root filesystem comes from; otherwise it is detected from the command.", "host"),
-  profile: optional(choice(profileNames), "How much is allowed (moderate)."),
-  compatibility_mode: optional(choice(compatibilityModes), "Defaults that fit one agent (native)."),
-  network: optional(network, "What can be reached."),
-  env: optional(env, "Variables for every command.", { LANG: "C.UTF-8" }),
-  user: optional(
-    text({ expected: "a user", minLength: 1, maxLength: 128 }),
-    "Who commands run as: name, uid, name:group or uid:gid.",
-  ),
+  backend: optional(backendChoice, settings.backend.jsonHelp),
+  image: optional(image, settings.image.jsonHelp, "host"),
+  profile: optional(choice(settings.profile.choices), settings.profile.jsonHelp),
+  compatibility_mode: optional(choice(settings.mode.choices), settings.mode.jsonHelp),
+  network: optional(network, settings["net.egress"].jsonHelp),
+  env: optional(env, settings["proc.env"].jsonHelp, { LANG: "C.UTF-8" }),
+  user: optional(text({ expected: "a user", minLength: 1, maxLength: 128 }), settings["proc.user"].jsonHelp),
   resources: optional(resources, "Limits of the sandbox."),
   dir: optional(
     text({ expected: "an absolute path on the host", pattern: ABSOLUTE, maxLength: 4096 }),
-    "A folder of the host, shown as /workspace. Only for the user of the same machine, an admin key, or a key that was given it.",
+    settings.dir.jsonHelp,
   ),
-  workspace: optional(
-    choice(workspaceModes),
-    "How `dir` is shown: as a copy (default), carried over after the end, live, or not at all.",
-  ),
+  workspace: optional(choice(settings["fs.workspace.mode"].choices), settings["fs.workspace.mode"].jsonHelp),
 };
 
 /** What every command may be given. */
 export const commandFields = {
   command: field(command, "The program and its arguments. No shell is put between.", ["echo", "hello"]),
-  cwd: optional(insidePath, "The working directory, inside the sandbox (/workspace)."),
+  cwd: optional(insidePath, settings.workdir.jsonHelp),
   stdin: optional(text(), "What the command reads on its standard input."),
   stdin_encoding: optional(encoding, "How `stdin` is written (utf8)."),
   timeout_ms: optional(timeoutMs, "After so long the command is ended with all it started (30000)."),

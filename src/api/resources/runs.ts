@@ -11,7 +11,6 @@ import { type CapturedField, capture, stdinOf, succeeded } from "../commands/cap
 import { EventsOfCommand } from "../commands/command-events.js";
 import { timeWithin } from "../commands/key-limits.js";
 import { DEFAULT_TIMEOUT_MS, prepare } from "../commands/prepare.js";
-import { inFields } from "../http/error-answer.js";
 import type { OutputRoom } from "../limits/output-budget.js";
 import type { RunBody, RunResult } from "../operations/runs.js";
 
@@ -103,14 +102,14 @@ function aboutSandbox({ policy, notes }: RunRequest, ran: RanOnce, redact: Redac
   const { image, sandbox } = ran;
   return {
     backend: sandbox.backend,
-    image: { name: image.name, digest: image.digest, why: redact.value(inFields(image.why)) },
+    image: { name: image.name, digest: image.digest, why: redact.value(image.why) },
     profile: policy.profile,
     compatibility_mode: policy.mode,
     layers: sandbox.layers.map(({ name, state, detail = null }) => ({ name, state, detail })),
     usage: usageOf(ran),
     network: { mode: policy.net.egress, blocked: ran.blocked },
     changes: shownCarry(ran.carried),
-    notes: [...notes, ...image.notes, ...ran.notes].map((note) => redact.value(inFields(note))),
+    notes: [...notes, ...image.notes, ...ran.notes].map((note) => redact.value(note)),
   };
 }
 

@@ -9,7 +9,6 @@ import { type Caller, localUser, maySee, ownerOf } from "../auth/caller.js";
 import { type Backing, type HandlerFor, sandboxFor } from "../call.js";
 import { ceilingOf, networkWithin, refuseLongerLife } from "../commands/ceilings.js";
 import { prepare } from "../commands/prepare.js";
-import { inFields } from "../http/error-answer.js";
 import { data } from "../http/reply.js";
 import { byResourceKey, type NetworkRequest } from "../operations/fields.js";
 import type { SandboxAnswer } from "../operations/sandboxes.js";
@@ -164,7 +163,7 @@ export async function answerOf(sandbox: Sandbox, redact: Redactor): Promise<Sand
     name: info.name,
     state: info.state,
     backend: info.backend,
-    image: { ...image, why: redact.value(inFields(info.imageWhy)) },
+    image: { ...image, why: redact.value(info.imageWhy) },
     profile: policy.profile,
     compatibility_mode: policy.mode,
     network: policy.net.egress,
@@ -176,7 +175,7 @@ export async function answerOf(sandbox: Sandbox, redact: Redactor): Promise<Sand
     ttl_ms: info.ttlMs,
     idle_timeout_ms: info.idleTimeoutMs,
     layers: info.layers.map(({ name, state, detail = null }) => ({ name, state, detail })),
-    notes: info.notes.map((note) => redact.value(inFields(note))),
+    notes: info.notes.map((note) => redact.value(note)),
   };
 }
 

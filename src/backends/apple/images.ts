@@ -12,7 +12,8 @@ export async function findAppleImage(cli: ContainerCli, request: OwnImageRequest
   const { reference, pull, signal } = request;
   if (reference === "host") {
     throw new AgentKernelError("unsupported", "the image host is not possible on this backend", {
-      hint: "name an image with --image: a virtual machine runs images, not this machine's own programs",
+      hint: ({ name }) =>
+        `name an image with ${name("image")}: a virtual machine runs images, not this machine's own programs`,
     });
   }
   if (reference.startsWith("-")) {

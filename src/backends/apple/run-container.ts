@@ -55,9 +55,9 @@ export async function bootContainer(
 function refuseLive({ policy: { fs } }: BootSpec): void {
   const writable = fs.mounts.find(({ readonly }) => !readonly);
   if (fs.workspace.mode !== "mount" && writable === undefined) return;
-  const what = fs.workspace.mode === "mount" ? "--workspace mount" : `a writable mount at ${writable?.guest}`;
+  const what = fs.workspace.mode === "mount" ? "the workspace mount" : `a writable mount at ${writable?.guest}`;
   throw new AgentKernelError("unsupported", `${what} is not possible on this backend`, {
-    hint: "use --workspace copy, and write mounts as host:guest:ro",
+    hint: (wording) => `use ${wording.with("fs.workspace.mode", "copy")}, and make mounts read-only`,
   });
 }
 
@@ -67,7 +67,7 @@ async function insistOnNoNetwork(cli: ContainerCli, name: string, signal?: Abort
   if (networks === 0) return;
   const found = networks === null ? "does not say which networks it has" : "is attached to a network";
   throw new AgentKernelError("layer_unavailable", `a container without a network was asked for, and it ${found}`, {
-    hint: "update Apple's container to 1.0 or later, or use --backend docker",
+    hint: "update Apple's container to 1.0 or later, or use the backend docker",
   });
 }
 

@@ -156,7 +156,7 @@ export function engineImage(image: BootSpec["image"]): string {
   const message =
     image.kind === "host" ? "the image host is not possible on this backend" : "an image of another store";
   throw new AgentKernelError("unsupported", message, {
-    hint: "name an image with --image: an engine runs images, not this machine's own programs",
+    hint: ({ name }) => `name an image with ${name("image")}: an engine runs images, not this machine's own programs`,
   });
 }
 

@@ -76,7 +76,8 @@ export class HeldFolders {
 function elsewhere(): AgentKernelError {
   const message = "a live folder is not possible here: the engine runs in another kernel, or its container has ended";
   return new AgentKernelError("unsupported", message, {
-    hint: "use --workspace sync, which carries changes over when the sandbox ends",
+    hint: (wording) =>
+      `use ${wording.with("fs.workspace.mode", "sync")}, which carries changes over when the sandbox ends`,
   });
 }
 

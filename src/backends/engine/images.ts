@@ -13,7 +13,7 @@ export async function findEngineImage({ client, kind }: Engine, request: OwnImag
   const { reference, pull } = request;
   if (reference === "host") {
     throw new AgentKernelError("unsupported", "the image host is not possible on this backend", {
-      hint: "name an image with --image: an engine runs images, not this machine's own programs",
+      hint: ({ name }) => `name an image with ${name("image")}: an engine runs images, not this machine's own programs`,
     });
   }
   const found = pull === "always" ? null : await look({ client, kind }, reference);

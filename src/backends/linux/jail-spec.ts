@@ -216,7 +216,7 @@ export function unprivilegedUser(user: string | null): { uid: number; gid: numbe
   const [uid, gid = uid] = user.split(":").map((part) => (/^\d{1,5}$/.test(part) ? Number(part) : Number.NaN));
   if (uid === undefined || gid === undefined || !(uid > 0 && uid <= MAX_ID) || !(gid >= 0 && gid <= MAX_ID)) {
     throw new AgentKernelError("bad_user", `the user "${user}" is not known in a sandbox without root`, {
-      hint: "name it by numbers from 1 to 65535, for example --user 1000:1000",
+      hint: (wording) => `name it by numbers from 1 to 65535, for example ${wording.with("proc.user", "1000:1000")}`,
     });
   }
   return { uid, gid };

@@ -169,7 +169,8 @@ export class RunMachine {
 export function machineViews(boot: BootSpec): readonly CopiedView[] {
   if (liveViews(boot).length > 0) {
     throw new AgentKernelError("unsupported", "a virtual machine cannot show folders of the host's live", {
-      hint: "use --workspace copy, and write mounts as host:guest:ro; or use --backend linux",
+      hint: (wording) =>
+        `use ${wording.with("fs.workspace.mode", "copy")}, and make mounts read-only; or use ${wording.with("backend", "linux")}`,
     });
   }
   return copiedViews(boot);

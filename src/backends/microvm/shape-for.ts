@@ -22,7 +22,8 @@ export async function shapeFor(
 ): Promise<MachineShape> {
   if (image.kind === "host") {
     throw new AgentKernelError("unsupported", "the image host is not possible on this backend", {
-      hint: "name an image with --image: a virtual machine runs images, not this machine's own programs",
+      hint: ({ name }) =>
+        `name an image with ${name("image")}: a virtual machine runs images, not this machine's own programs`,
     });
   }
   const [monitor, kernel, root] = await Promise.all([openMonitor(), files.kernel(), files.root(image, signal)]);

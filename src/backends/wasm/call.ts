@@ -110,6 +110,6 @@ export class WasmCall {
 
 function unsupported(what: string): AgentKernelError {
   return new AgentKernelError("unsupported", `a WebAssembly module has no ${what}`, {
-    hint: "use another backend, for example --backend linux",
+    hint: (wording) => `use another backend, for example ${wording.with("backend", "linux")}`,
   });
 }

@@ -5,6 +5,7 @@ import { DEFAULT_CEILING_BYTES, ImageStore, registryOptions, type TagOptions } f
 import { type Configuration, readConfiguration } from "../../request/configuration.js";
 import { mirrorWords } from "../../request/image-settings.js";
 import type { ParsedOptions } from "../option-spec.js";
+import { filesOf } from "../run-spec.js";
 
 interface ImageVerbSettings {
   readonly registry: TagOptions;
@@ -16,7 +17,7 @@ export function openImageStore({ env, homeDir }: Surroundings): Promise<ImageSto
 }
 
 export async function imageVerbSettings(parsed: ParsedOptions, surroundings: Surroundings): Promise<ImageVerbSettings> {
-  const { images } = await readConfiguration(parsed, surroundings);
+  const { images } = await readConfiguration(filesOf(parsed), surroundings);
   const { env, homeDir } = surroundings;
   const mirrors = [...(parsed.values.get("mirror") ?? []), ...mirrorWords(env, images)];
   const privateRedirects = parsed.flags.has("allow-private-redirects");

@@ -1,8 +1,8 @@
 /** Parses the arguments of `attach`. */
 import { AgentKernelError } from "../../core/errors.js";
 import type { Invocation } from "../../invocation/index.js";
-import { parseEnv } from "../../request/policy-flags.js";
 import type { ParsedOptions } from "../option-spec.js";
+import { parseEnv } from "../run-spec.js";
 import { parseDetachKeys, USUAL_DETACH_KEYS } from "./detach-keys.js";
 
 /** Options of a new terminal. */

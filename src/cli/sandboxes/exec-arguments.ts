@@ -2,9 +2,9 @@
 import { AgentKernelError } from "../../core/errors.js";
 import type { Invocation } from "../../invocation/index.js";
 import { parseTypedDurationMs } from "../../policy/resources.js";
-import { parseEnv } from "../../request/policy-flags.js";
 import { graceOf } from "../grace.js";
 import type { ParsedOptions } from "../option-spec.js";
+import { parseEnv } from "../run-spec.js";
 
 export interface ExecArguments {
   readonly name: string;

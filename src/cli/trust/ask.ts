@@ -2,7 +2,7 @@
 import { escapeText } from "../../core/escape.js";
 import type { Surroundings } from "../../core/surroundings.js";
 import type { Invocation } from "../../invocation/index.js";
-import { type Configuration, preparePolicy, type RequestOptions, readConfiguration } from "../../request/index.js";
+import { type Configuration, preparePolicy, type RunSpec, readConfiguration } from "../../request/index.js";
 import { changedLines, type TrustPart } from "../../request/trust/index.js";
 import { writeErr } from "../output.js";
 import { decided } from "./decided.js";
@@ -10,15 +10,15 @@ import { readLine } from "./read-line.js";
 
 /** The configuration after the user was asked, where a question was due. */
 export async function withTrust(
-  options: RequestOptions,
+  spec: RunSpec,
   surroundings: Surroundings,
   invocation: Invocation,
 ): Promise<Configuration> {
-  const configuration = await readConfiguration(options, surroundings);
+  const configuration = await readConfiguration(spec.files, surroundings);
   const { trust } = configuration;
   const { stdin, stderr } = invocation;
-  if (trust === null || !stdin.isTerminal || !stderr.isTerminal || options.flags.has("json")) return configuration;
-  const parts = undecidedParts(options, surroundings, configuration);
+  if (trust === null || !stdin.isTerminal || !stderr.isTerminal || spec.exec.json === true) return configuration;
+  const parts = undecidedParts(spec, surroundings, configuration);
   const input = parts.length === 0 ? null : stdin.open();
   if (input === null) return configuration;
   await writeErr(invocation, question(trust.dir, parts));
@@ -27,17 +27,13 @@ export async function withTrust(
   if (line === null) return configuration;
   const verdict = /^y(es)?$/i.test(line.trim()) ? "allowed" : "refused";
   await decided(trust, parts, verdict, configuration.audit, invocation);
-  return await readConfiguration(options, surroundings);
+  return await readConfiguration(spec.files, surroundings);
 }
 
 /** Those that something was refused to now, and that the user has not answered yet. */
-function undecidedParts(
-  options: RequestOptions,
-  surroundings: Surroundings,
-  configuration: Configuration,
-): readonly TrustPart[] {
+function undecidedParts(spec: RunSpec, surroundings: Surroundings, configuration: Configuration): readonly TrustPart[] {
   const { trust, weakerBackend } = configuration;
-  const { refused } = preparePolicy(options, surroundings, configuration);
+  const { refused } = preparePolicy(spec, surroundings, configuration);
   if (trust === null || (refused.length === 0 && !weakerBackend)) return [];
   const isOpen = (part: TrustPart | null): part is TrustPart =>
     part !== null && part.lines.length > 0 && (part.state === "undecided" || part.state === "changed");

@@ -12,13 +12,14 @@ import { preparePolicy, wantedImage } from "../../request/prepare-run.js";
 import { inProject } from "../invocation/in-project.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { writeErr, writeJson, writeOut } from "../output.js";
+import { runSpecOf } from "../run-spec.js";
 
 export async function execute(parsed: ParsedOptions, caller: Invocation): Promise<number> {
   const invocation = inProject(parsed, caller);
-  const options = withAgentInside(parsed, invocation);
-  const configuration = await readConfiguration(options, invocation);
-  const resolved = preparePolicy(options, invocation, configuration);
-  const image = wantedImage(options, invocation, configuration);
+  const spec = withAgentInside(runSpecOf(parsed, invocation), invocation);
+  const configuration = await readConfiguration(spec.files, invocation);
+  const resolved = preparePolicy(spec, invocation, configuration);
+  const image = wantedImage(spec, invocation, configuration);
   const rows = [
     { field: "image" as const, value: image.name, origin: image.why },
     ...explain(resolved),

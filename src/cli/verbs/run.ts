@@ -8,6 +8,7 @@ import { graceOf } from "../grace.js";
 import { inProject } from "../invocation/in-project.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { poolSettings } from "../pool-settings.js";
+import { runSpecOf } from "../run-spec.js";
 import { withTrust } from "../trust/ask.js";
 
 /** Questions need the terminal itself, and a place may be a pipe that somebody has to wait at. */
@@ -21,13 +22,14 @@ export function needsDaemon({ flags }: ParsedOptions): boolean {
 
 export async function execute(parsed: ParsedOptions, caller: Invocation): Promise<number> {
   const invocation = inProject(parsed, caller);
-  const options = withAgentInside(parsed, invocation);
-  const configuration = await withTrust(options, invocation, invocation);
+  const spec = withAgentInside(runSpecOf(parsed, invocation), invocation);
+  const configuration = await withTrust(spec, invocation, invocation);
   invocation.resident?.pool.configure(poolSettings(configuration.daemon));
-  const request = prepareRun(options, invocation, configuration);
+  const request = prepareRun(spec, invocation, configuration);
   const failsOnConflict = parsed.flags.has("fail-on-conflict");
   const graceMs = graceOf(parsed);
   if (parsed.flags.has("keep")) {
+    if (request.module !== null) throw neverKept();
     if (failsOnConflict) throw tooEarly();
     const { lifeOf } = await import("../sandboxes/life-options.js");
     return await (await import("../sandboxes/run-persistent.js")).runPersistent(
@@ -38,6 +40,12 @@ export async function execute(parsed: ParsedOptions, caller: Invocation): Promis
   }
   refuseLife(parsed);
   return await (await import("../run/execute.js")).execute(request, invocation, { failsOnConflict, graceMs });
+}
+
+function neverKept(): AgentKernelError {
+  return new AgentKernelError("invalid_argument", "--keep contradicts --backend wasm", {
+    hint: "a WebAssembly module has no sandbox that stays; leave one of them out",
+  });
 }
 
 function tooEarly(): AgentKernelError {

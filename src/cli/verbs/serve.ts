@@ -61,10 +61,7 @@ async function serveOptions(parsed: ParsedOptions, invocation: Invocation): Prom
   const { cwd } = invocation;
   const value = (name: string): string | undefined => parsed.values.get(name)?.[0];
   const path = (name: string): string | null => (value(name) === undefined ? null : resolve(cwd, value(name) ?? ""));
-  const { api } = await readConfiguration(
-    { flags: new Set(), values: new Map(), rest: [] },
-    { ...invocation, cwd: "/proc/self/no-project" },
-  );
+  const { api } = await readConfiguration({}, { ...invocation, cwd: "/proc/self/no-project" });
   const [certPath, keyPath] = [path("tls-cert"), path("tls-key")];
   if ((certPath === null) !== (keyPath === null)) {
     throw new AgentKernelError("invalid_argument", "--tls-cert goes with --tls-key", {

@@ -11,6 +11,7 @@ import { listTrust, revokeTrust, type TrustRecord } from "../../request/trust/re
 import { wordsOf } from "../images/words.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { writeJson, writeOut } from "../output.js";
+import { filesOf } from "../run-spec.js";
 import { decided, forgotten } from "../trust/decided.js";
 
 export async function execute(parsed: ParsedOptions, invocation: Invocation): Promise<number> {
@@ -25,7 +26,7 @@ export async function execute(parsed: ParsedOptions, invocation: Invocation): Pr
   }
   const [name = "."] = wordsOf(parsed, "trust", "one directory", 0, 1);
   const path = resolve(invocation.cwd, name);
-  const { audit } = await readConfiguration(parsed, invocation);
+  const { audit } = await readConfiguration(filesOf(parsed), invocation);
   if (flags.has("revoke")) return await revoke(path, name, audit, invocation, json);
   const dir = projectFolder({ path, field: "the directory", shown: name });
   return await allow(dir, audit, invocation, json);

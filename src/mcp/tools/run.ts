@@ -1,6 +1,5 @@
 /** `sandbox_run`: one command in a sandbox of its own. */
 import { timeWithin } from "../../api/commands/key-limits.js";
-import { inFields } from "../../api/http/error-answer.js";
 import { backendChoice, command, insidePath } from "../../api/operations/fields.js";
 import { field, optional } from "../../api/schema/object-shape.js";
 import { choice, flag } from "../../api/schema/shapes.js";
@@ -61,7 +60,7 @@ export const sandboxRun = defineTool({
       missed.look(output.captured.text());
       const hidden = [...hiddenNotes(ran.sandbox.layers), ...missed.remarks];
       const notes = [...request.notes, ...ran.image.notes, ...ran.notes, ...hidden].map((note) =>
-        host.redact.value(inFields(note)),
+        host.redact.value(note),
       );
       return commandOutput(
         {

@@ -134,12 +134,12 @@ async function openNamed(host: RuntimeHost, name: BackendName, signal?: AbortSig
   const candidate = await candidateOf(name);
   if (candidate === null) {
     throw new AgentKernelError("backend_unavailable", `the backend ${name} is not in this version`, {
-      hint: "use --backend linux, or leave it out",
+      hint: (wording) => `use ${wording.with("backend", "linux")}, or leave it out`,
     });
   }
   const proof = await proofOf(host, name, candidate, signal ? { signal } : {});
   if (proof.works) return pooled(host, candidate.open(host, proof));
   throw new AgentKernelError("backend_unavailable", `the backend ${name} does not work here: ${proof.detail}`, {
-    hint: proof.nextStep ?? "see `agentkernel doctor`, or leave --backend out",
+    hint: proof.nextStep ?? (({ name: spelt }) => `see \`agentkernel doctor\`, or leave ${spelt("backend")} out`),
   });
 }

@@ -312,7 +312,7 @@ describe("a command that is not found", () => {
       `.venv/bin/python is a symlink to /opt/none/python3, ${other} --mount /opt/none:/opt/none:ro shows its directory`,
     );
     expect(missed("./.venv/bin/python", [], "alpine:3.20")).toBe(
-      `./.venv/bin/python is a symlink to /opt/none/python3, ${other} use --image host`,
+      `./.venv/bin/python is a symlink to /opt/none/python3, ${other} use the image host`,
     );
     expect(missed(`${project}/.venv/bin/python`, [])).toContain("is a symlink to /opt/none/python3");
   });

@@ -75,7 +75,7 @@ function whyNoFile({ command, cwd, image, projectDir }: Missed): string | null {
   const needed = linkTarget(path, projectDir) ?? interpreterOf(path);
   if (needed === null) return null;
   const { what, target } = needed;
-  const other = image === "host" ? `${mountOf(dirname(target))} shows its directory` : "use --image host";
+  const other = image === "host" ? `${mountOf(dirname(target))} shows its directory` : "use the image host";
   return `${command} ${what} ${target}, which the sandbox does not have; make it anew in a sandbox, or ${other}`;
 }
 

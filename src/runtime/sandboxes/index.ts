@@ -263,7 +263,7 @@ export class Sandboxes {
     if (chosen.kept === undefined || !keepers.includes(chosen.name)) {
       const message = `the backend ${chosen.name} has no sandboxes that stay in this version`;
       throw new AgentKernelError("unsupported", message, {
-        hint: "leave --backend out, or use run without --keep",
+        hint: ({ name: spelt }) => `leave ${spelt("backend")} out, or run the command in a temporary sandbox`,
       });
     }
     return { ...chosen, kept: chosen.kept };

@@ -76,7 +76,7 @@ export function parseRecord(text: string, name: string): SandboxRecord {
     throw damaged(name, "it has no version");
   if (version > RECORD_VERSION) {
     throw new AgentKernelError("unsupported", `the sandbox ${name} was written by a newer version of agentkernel`, {
-      hint: "use that version for it, or remove it with agentkernel remove --force",
+      hint: (wording) => `use that version for it, or remove it with ${wording.forcedRemoval}`,
       details: { found: version, known: RECORD_VERSION },
     });
   }
@@ -119,7 +119,7 @@ function isMoment(value: unknown): boolean {
 
 function damaged(name: string, why: string, cause?: unknown): AgentKernelError {
   return new AgentKernelError("conflict", `the record of the sandbox ${name} cannot be used: ${why}`, {
-    hint: "agentkernel remove --force removes the sandbox; the others are not concerned",
+    hint: (wording) => `remove the sandbox with ${wording.forcedRemoval}; the others are not concerned`,
     cause,
   });
 }

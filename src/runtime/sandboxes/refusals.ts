@@ -1,26 +1,31 @@
 /** Why something cannot be done with a sandbox as it is. */
 import { AgentKernelError } from "../../core/errors.js";
+import type { Phrase } from "../../settings/wording.js";
 
-export function refusal(name: string, what: string, hint: string): AgentKernelError {
+export function refusal(name: string, what: string, hint: Phrase): AgentKernelError {
   return new AgentKernelError("conflict", `the sandbox ${name} ${what}`, { hint });
+}
+
+export function stillRuns(name: string, state: string): AgentKernelError {
+  return refusal(name, `is ${state}`, ({ forcedRemoval }) => `stop it first, or use ${forcedRemoval}`);
 }
 
 export function nameTaken(name: string): AgentKernelError {
   return new AgentKernelError("conflict", `there is a sandbox ${name} already`, {
-    hint: `choose another name, or remove it: agentkernel remove ${name}`,
+    hint: (wording) => `choose another name, or remove it: ${wording.removal(name)}`,
   });
 }
 
 export function notFound(name: string): AgentKernelError {
   return new AgentKernelError("not_found", `there is no sandbox ${name}`, {
-    hint: "agentkernel list shows those that there are",
+    hint: (wording) => `${wording.listing} shows those that there are`,
   });
 }
 
 export function unreadable(name: string, cause: unknown): AgentKernelError {
   const reason = cause instanceof Error ? cause.message : String(cause);
   return new AgentKernelError("conflict", `the record of the sandbox ${name} cannot be read: ${reason}`, {
-    hint: "agentkernel remove --force removes the sandbox; the others are not concerned",
+    hint: (wording) => `remove the sandbox with ${wording.forcedRemoval}; the others are not concerned`,
     cause,
   });
 }

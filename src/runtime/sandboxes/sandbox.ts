@@ -22,7 +22,7 @@ import type { SandboxFolder } from "./folder.js";
 import { together } from "./guest-commands.js";
 import { Lane } from "./lane.js";
 import type { SandboxRecord } from "./record.js";
-import { notFound, refusal } from "./refusals.js";
+import { notFound, refusal, stillRuns } from "./refusals.js";
 import { infoOf, type SandboxView, stateOf, statsOf, summaryOf } from "./reports.js";
 import type { RunningSandbox } from "./running.js";
 import { Runs } from "./runs.js";
@@ -217,7 +217,7 @@ export class Sandbox {
     await this.#lane.run(async () => {
       this.#refuseIfRemoved();
       if (this.#running !== null) {
-        if (!force) throw refusal(this.name, `is ${this.state}`, `stop it first, or use remove --force`);
+        if (!force) throw stillRuns(this.name, this.state);
         await this.kill();
       }
       await this.#home.forget(this);

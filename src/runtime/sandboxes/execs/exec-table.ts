@@ -108,7 +108,7 @@ export class ExecTable {
     const info = this.list().find((exec) => exec.id === id);
     if (info === undefined) {
       throw new AgentKernelError("not_found", `there is no command ${id} in this sandbox`, {
-        hint: "agentkernel info shows its commands; of those that are over, the last ones",
+        hint: ({ commandIds }) => `${commandIds}; of those that are over, the last ones`,
       });
     }
     if (!info.detached) {
