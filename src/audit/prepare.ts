@@ -100,6 +100,7 @@ function cleaned(value: unknown, redactor: Redactor, budget: { left: number }): 
     return kept.length === value.length ? kept : [...kept, `… (${value.length - kept.length} more)`];
   }
   const fields: Record<string, unknown> = {};
-  for (const [name, field] of Object.entries(value)) fields[name] = cleaned(field, redactor, budget);
+  const all = value as Readonly<Record<string, unknown>>;
+  for (const name of Object.keys(all)) fields[name] = cleaned(all[name], redactor, budget);
   return fields;
 }

@@ -156,16 +156,17 @@ export class AuditWriter {
     let { seq, hash } = head;
     const ends: number[] = [];
     let end = head.bytes;
-    let text = "";
+    const lines: Buffer[] = [];
     for (const { time, type, fields } of records) {
       seq++;
       const line = encodeLine({ seq, time, writer: this.#mark.text, type }, fields, hash);
       hash = line.hash;
-      text += line.text;
-      end += Buffer.byteLength(line.text);
+      const bytes = Buffer.from(line.text);
+      lines.push(bytes);
+      end += bytes.length;
       ends.push(end);
     }
-    const bytes = Buffer.from(text);
+    const bytes = Buffer.concat(lines);
     const path = logFile(this.#options.folder, head.file);
     appendWhole(turn, path, bytes, head.bytes);
     this.#ends = ends;

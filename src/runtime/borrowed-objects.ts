@@ -14,6 +14,7 @@ import {
   realpathSync,
 } from "node:fs";
 import { basename, dirname, isAbsolute, join } from "node:path";
+import type { Looks } from "./looks.js";
 
 const LONGEST_LIST = 1 << 16;
 const LONGEST_PACKED = 8 << 20;
@@ -24,7 +25,12 @@ const ID = /^[0-9a-f]{40}(?:[0-9a-f]{24})?$/;
 const INDEX_MAGIC = 0xff744f63;
 const FANOUT = 8;
 
-/** Absolute paths, each free of links. Without alternates this is one look at a file. */
+/** Whether a repository names others at all. */
+export function borrows(git: string, looks: Looks): boolean {
+  return looks.stats(join(git, "objects", "info", "alternates"), "seen") !== null;
+}
+
+/** Absolute paths, each free of links. */
 export function borrowedObjects(git: string): readonly string[] {
   try {
     const first = alternatesOf(join(git, "objects"));

@@ -36,7 +36,7 @@ export function startOf(
   { defaults, name, programs }: Pick<ResolvedRoot, "defaults" | "name" | "programs">,
   sandbox: string | null,
 ): PlannedStart {
-  const { policy, hostEnv, homeDir, tty, workdir } = request;
+  const { policy, workdir } = request;
   const isOwnCommand = request.argv.length > 0;
   const argv = isOwnCommand ? request.argv : [...(defaults?.entrypoint ?? []), ...(defaults?.cmd ?? [])];
   if (argv.length === 0) {
@@ -49,18 +49,7 @@ export function startOf(
   // A command is about the project; what an image runs by itself is about the image.
   const usual = isOwnCommand && policy.fs.workspace.mode !== "none" ? PROJECT : (defaults?.workdir ?? PROJECT);
   const cwd = workdir ?? usual;
-  const git = gitVariables(policy, hostEnv, request.projectDir);
-  const usualEnv = commandEnvironment({
-    proc: policy.proc,
-    egress: policy.net.egress,
-    hostEnv,
-    shownHome: homeDir,
-    tty,
-    sandbox,
-    image: defaults,
-    programs,
-  });
-  const env: Readonly<Record<string, string>> = { ...git, ...usualEnv };
+  const env = variables(request, { defaults, programs }, sandbox);
   const { projectDir } = request;
   const command = {
     argv,
@@ -70,4 +59,35 @@ export function startOf(
     whyNotFound: () => whyNotFound({ command: argv[0] ?? "", cwd, path: env.PATH, image: name, programs, projectDir }),
   };
   return { command, makesFolder: workdir === null && usual !== PROJECT };
+}
+
+type Programs = ResolvedRoot["programs"] | undefined;
+type Variables = Readonly<Record<string, string>>;
+
+interface KnownVariables extends Pick<StartRequest, "hostEnv" | "homeDir"> {
+  readonly programs: Programs;
+  readonly git: Variables;
+  readonly env: Variables;
+}
+
+/** By policy: those who call again get the same variables. */
+const knownVariables = new WeakMap<StartRequest["policy"], KnownVariables>();
+
+function variables(
+  { policy, hostEnv, projectDir, homeDir, tty }: StartRequest,
+  { defaults, programs }: { readonly defaults: ResolvedRoot["defaults"]; readonly programs: Programs },
+  sandbox: string | null,
+): Variables {
+  const git = gitVariables(policy, hostEnv, projectDir);
+  const known = tty || defaults !== null ? undefined : knownVariables.get(policy);
+  const isSame = known?.hostEnv === hostEnv && known.homeDir === homeDir;
+  if (isSame && known.programs === programs && known.git === git) return known.env;
+  const { proc, net } = policy;
+  const inputs = { proc, egress: net.egress, hostEnv, shownHome: homeDir, tty, sandbox, image: defaults, programs };
+  const env: Variables = { ...git, ...commandEnvironment(inputs) };
+  // Only what cannot change any more is what it was. A terminal's prompt names the sandbox.
+  if (!tty && defaults === null && Object.isFrozen(policy) && Object.isFrozen(hostEnv)) {
+    knownVariables.set(policy, { hostEnv, homeDir, programs, git, env: Object.freeze(env) });
+  }
+  return env;
 }

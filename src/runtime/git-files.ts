@@ -3,11 +3,33 @@ import { lstatSync } from "node:fs";
 import { join } from "node:path";
 import { type BootSpec, type GitFiles, gitPaths } from "../core/backend.js";
 import type { Policy } from "../core/policy.js";
-import { borrowedObjects } from "./borrowed-objects.js";
-import { configText, gitIdentity } from "./git-identity.js";
+import { borrowedObjects, borrows } from "./borrowed-objects.js";
+import { configText, type GitIdentity, gitIdentity } from "./git-identity.js";
+import { Looks } from "./looks.js";
 import { repositoryAround } from "./repository-around.js";
 
 type Environment = Readonly<Record<string, string | undefined>>;
+
+/** What git has around a project. */
+interface Around {
+  readonly looks: Looks;
+  readonly repository: BootSpec["repository"] | null;
+  readonly borrows: boolean;
+}
+
+/** By project, for callers whose environment is the same value. */
+const known = new WeakMap<Environment, Map<string, Around>>();
+
+function around(env: Environment, projectDir: string): Around {
+  const before = known.get(env)?.get(projectDir);
+  if (before?.looks.isCurrent()) return before;
+  const looks = new Looks();
+  const repository = repositoryAround(projectDir, env.HOME ?? null, looks);
+  const found = { looks, repository, borrows: borrows(repository?.directory ?? join(projectDir, ".git"), looks) };
+  // Only what cannot change any more is what it was.
+  if (Object.isFrozen(env)) known.set(env, (known.get(env) ?? new Map()).set(projectDir, found));
+  return found;
+}
 
 /** For the spec of a sandbox. */
 export function gitPartsFor(
@@ -16,27 +38,41 @@ export function gitPartsFor(
   projectDir: string | null,
 ): Pick<BootSpec, "git" | "repository" | "borrowed"> {
   if (fs.workspace.mode === "none" || projectDir === null) return {};
-  const repository = repositoryAround(projectDir, env.HOME ?? null);
-  const borrowed = borrowedObjects(repository?.directory ?? join(projectDir, ".git"));
-  return {
-    ...(repository === null ? {} : { repository }),
-    ...(borrowed.length === 0 ? {} : { borrowed }),
-    ...ownFiles(fs, env, projectDir, repository?.part ?? ""),
-  };
+  const { repository, borrows } = around(env, projectDir);
+  const borrowed = borrows ? borrowedObjects(repository?.directory ?? join(projectDir, ".git")) : [];
+  const own = ownFiles(fs, env, projectDir, repository?.part ?? "");
+  if (repository === null && borrowed.length === 0) return own;
+  return { ...(repository ? { repository } : {}), ...(borrowed.length === 0 ? {} : { borrowed }), ...own };
 }
 
 /** `part`: where the project is in the working tree, from whose top git takes patterns. */
 function ownFiles(fs: Policy["fs"], env: Environment, projectDir: string, part: string): { readonly git?: GitFiles } {
   const identity = gitIdentity(env, projectDir);
   const isLive = fs.workspace.mode === "mount" && !fs.workspace.readonly;
-  const ignored = isLive ? heldNames(fs.protect, projectDir) : [];
+  if (!isLive) return identity === null ? {} : identityFiles(identity);
+  const ignored = heldNames(fs.protect, projectDir);
   if (identity === null && ignored.length === 0) return {};
   const top = part === "" ? "" : `/${part.replace(/[*?[\]\\ ]/g, "\\$&")}`;
   const config = configText(identity ?? { name: null, email: null }, ignored.length > 0);
   return { git: { config, ignored: ignored.map((name) => `${top}${name}\n`).join("") } };
 }
 
-/** Variables for commands in a sandbox that has such files. */
+const filesOf = new WeakMap<GitIdentity, { readonly git: GitFiles }>();
+
+/** Most callers have the same identity again. */
+function identityFiles(identity: GitIdentity): { readonly git: GitFiles } {
+  const files = filesOf.get(identity) ?? { git: { config: configText(identity, false), ignored: "" } };
+  filesOf.set(identity, files);
+  return files;
+}
+
+const NOTHING = Object.freeze({});
+const FILE = Object.freeze({ GIT_CONFIG_SYSTEM: gitPaths.config });
+/** The directory that is shown and the one around it are different mounts. */
+const ACROSS = Object.freeze({ GIT_DISCOVERY_ACROSS_FILESYSTEM: "1" });
+const FILE_ACROSS = Object.freeze({ ...FILE, ...ACROSS });
+
+/** Variables for commands in a sandbox that has such files: the same value for the same variables. */
 export function gitVariables(
   { fs }: Policy,
   env: Environment,
@@ -45,13 +81,9 @@ export function gitVariables(
   const { mode, readonly } = fs.workspace;
   if (mode === "none") return {};
   // Without a file there, git reads no less than usual.
-  const hasFile = (mode === "mount" && !readonly) || gitIdentity(env, null) !== null;
-  const around = projectDir === null ? null : repositoryAround(projectDir, env.HOME ?? null);
-  return {
-    ...(hasFile ? { GIT_CONFIG_SYSTEM: gitPaths.config } : {}),
-    // The directory that is shown and the one around it are different mounts.
-    ...(around === null || around.part === "" ? {} : { GIT_DISCOVERY_ACROSS_FILESYSTEM: "1" }),
-  };
+  const hasFile = (mode === "mount" && !readonly) || gitIdentity(env, projectDir) !== null;
+  const part = projectDir === null ? "" : (around(env, projectDir).repository?.part ?? "");
+  return part === "" ? (hasFile ? FILE : NOTHING) : hasFile ? FILE_ACROSS : ACROSS;
 }
 
 /**

@@ -8,7 +8,7 @@ import { Looks } from "./looks.js";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-interface GitIdentity {
+export interface GitIdentity {
   readonly name: string | null;
   readonly email: string | null;
 }

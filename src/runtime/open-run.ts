@@ -54,8 +54,8 @@ export async function openRun(request: RunRequest, options: OpenRunOptions): Pro
   const { plan, ...opened } = await openPlanned(request, options, (image, egress) => {
     const { command: planned, makesFolder } = startOf(request, image, options.audit.id);
     // Placeholders stand in for what a variable of the same name would have given away.
-    const env = egress === null ? planned.env : { ...planned.env, ...egress.env };
-    const command = { ...planned, env };
+    const isOwn = egress === null || Object.keys(egress.env).length === 0;
+    const command = isOwn ? planned : { ...planned, env: { ...planned.env, ...egress.env } };
     // It waits for what has to be ready before it: a folder, a port, a terminal, a record.
     const isFree = !makesFolder && request.publish.length === 0 && !request.tty && !options.audit.isRequired;
     return { start: { command, makesFolder }, ahead: isFree ? options.ahead?.(command) : undefined };

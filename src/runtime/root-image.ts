@@ -145,7 +145,11 @@ async function ownRoot(
 const hostSource: ImageSource = Object.freeze({ kind: HOST });
 
 /** By the caller's environment, which is the same value for who calls again. */
-const hostSources = new WeakMap<object, ImageSource & { readonly kind: "host" }>();
+const hostSources = new WeakMap<object, HostSource>();
+/** Of programs that were found before: they need not be compared again. */
+const sourcesOf = new WeakMap<HostPrograms["shown"], HostSource>();
+
+type HostSource = ImageSource & { readonly kind: "host" };
 
 function hostRoot(why: string, { programs: options }: ImageSettings, notes: readonly string[]): ResolvedRoot {
   const release = async (): Promise<void> => {};
@@ -153,17 +157,18 @@ function hostRoot(why: string, { programs: options }: ImageSettings, notes: read
   const source = options === undefined || found === null ? hostSource : sourceOf(found.shown, options.env);
   const own = { name: HOST, why, source, defaults: null, digest: null, stored: null, notes, release };
   if (found === null) return own;
-  const { path, env, leftOut } = found;
-  return { ...own, programs: { path, env, leftOut } };
+  return { ...own, programs: found };
 }
 
 function sourceOf(programs: HostPrograms["shown"], env: object): ImageSource {
   if (programs.length === 0) return hostSource;
+  const compared = sourcesOf.get(programs);
+  if (compared !== undefined) return compared;
   const known = hostSources.get(env);
-  const isSame = known?.programs === programs || JSON.stringify(known?.programs) === JSON.stringify(programs);
-  if (known !== undefined && isSame) return known;
-  const source = Object.freeze({ kind: HOST, programs: Object.freeze(programs) } as const);
+  const isSame = known !== undefined && JSON.stringify(known.programs) === JSON.stringify(programs);
+  const source = isSame ? known : Object.freeze({ kind: HOST, programs: Object.freeze(programs) } as const);
   hostSources.set(env, source);
+  sourcesOf.set(programs, source);
   return source;
 }
 

@@ -57,11 +57,15 @@ export async function openEgress(
   };
 }
 
+const proxyNamed = new WeakMap<RunRequest["hostEnv"], boolean>();
+
 function namesProxy(env: RunRequest["hostEnv"]): boolean {
-  return Object.keys(env).some(
-    // Few names are so long; only those are looked at.
-    (name) => name.length >= 9 && name.length <= 11 && /^(all|https?)_proxy$/i.test(name) && env[name] !== "",
-  );
+  const known = proxyNamed.get(env);
+  if (known !== undefined) return known;
+  const found = Object.keys(env).some((name) => /^(all|https?)_proxy$/i.test(name) && env[name] !== "");
+  // Only what cannot change any more is what it was.
+  if (Object.isFrozen(env)) proxyNamed.set(env, found);
+  return found;
 }
 
 interface RunSecrets {

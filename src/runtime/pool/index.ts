@@ -273,12 +273,14 @@ export class WarmPool {
   #refill(): void {
     if (this.#isClosed || this.#served > 0) return;
     const all = [...this.#stocks.values()];
+    for (const stock of all) if (stock.warm.length + stock.building <= FEW) stock.isFilling = true;
+    // Most answers leave enough.
+    if (!all.some(({ isFilling }) => isFilling)) return;
     const count = all.reduce((sum, { warm, building }) => sum + warm.length + building, 0);
     const building = all.reduce((sum, stock) => sum + stock.building, 0);
     let room = Math.min(MOST_BUILDING - building, this.#ceiling() - count);
     for (const [stock, wanted] of this.#wanted()) {
       const there = stock.warm.length + stock.building;
-      if (there <= FEW) stock.isFilling = true;
       if (there >= wanted) stock.isFilling = false;
       if (stock.hasFailed || !stock.isFilling) continue;
       for (let missing = wanted - there; missing > 0 && room > 0; missing--, room--) {
