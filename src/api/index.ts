@@ -19,6 +19,7 @@ import { type Caller, localUser, noQuotas, refuseUnlessScoped } from "./auth/cal
 import type { Authenticator } from "./auth/index.js";
 import { KeyWatch } from "./auth/key-watch.js";
 import type { ApiCall, Backing } from "./call.js";
+import type { Dialect, DialectHost } from "./dialect.js";
 import { handlers } from "./handlers.js";
 import { abandonmentBeside } from "./http/abandonment.js";
 import type { AccessLog } from "./http/access-log.js";
@@ -70,6 +71,8 @@ interface ApiParts {
   readonly limits: ApiLimits;
   /** Null where nobody serves `/mcp`. */
   readonly mcp: McpDoor | null;
+  /** Another API on the same port. */
+  readonly dialect?: Dialect | null;
   /** A fault of our own, for the server's log. */
   readonly onFault: (error: unknown, requestId: string) => void;
   /** Something that its user should know, and no caller waits for. */
@@ -135,6 +138,7 @@ export class Api {
   async stop(graceMs: number): Promise<void> {
     this.#isStopping = true;
     await this.#parts.mcp?.close();
+    await this.#parts.dialect?.close();
     if (this.#now > 0) {
       const timer = setTimeout(() => this.#abandon.abort(), graceMs);
       await new Promise<void>((resolve) => {
@@ -170,6 +174,14 @@ export class Api {
     let asking: Caller | null = null;
     socket.once("close", abandonment.abort);
     socket.on("error", () => {});
+    const { dialect } = this.#parts;
+    if (dialect?.claims(request, door)) {
+      await dialect.upgrade({ request, socket, head }, door, this.#dialectHost()).finally(() => {
+        abandonment.end();
+        this.#leave();
+      });
+      return;
+    }
     try {
       const { name, operation, params } = matchRoute(request.method ?? "", request.url ?? "");
       const caller = await this.#parts.auth.callerOf(request, door);
@@ -226,7 +238,12 @@ export class Api {
 
   async #answer(exchange: Exchange, door: Door): Promise<void> {
     const { request } = exchange;
-    const { mcp } = this.#parts;
+    const { mcp, dialect } = this.#parts;
+    if (dialect?.claims(request, door)) {
+      exchange.other = "e2b";
+      await dialect.serve(exchange, door, this.#dialectHost());
+      return;
+    }
     if (mcp !== null && /^\/mcp(?:\?|$)/.test(request.url ?? "")) {
       await this.#answerMcp(mcp, exchange, door);
       return;
@@ -263,6 +280,18 @@ export class Api {
     this.#admit(caller, ["run", "read", "sandboxes"]);
     this.#watchOver(exchange, caller);
     await mcp.serve(exchange, caller, this.#backing, this.#parts.limits.maxBodyBytes);
+  }
+
+  #dialectHost(): DialectHost {
+    const { auth, limits, onFault } = this.#parts;
+    return {
+      auth,
+      backing: this.#backing,
+      maxBodyBytes: limits.maxBodyBytes,
+      admit: (caller, scopes) => this.#admit(caller, scopes),
+      watchOver: (exchange, caller) => this.#watchOver(exchange, caller),
+      onFault,
+    };
   }
 
   async #handle(exchange: Exchange, { name, operation, params }: Match, caller: Caller): Promise<Reply> {

@@ -170,6 +170,23 @@ export const configShape = table({
         userOnly: true,
       },
       port: { shape: number(port), help: "The port it listens on (8080).", userOnly: true },
+      e2b: { shape: flag(), help: "Whether the SDKs of E2B are served on the same port (false).", userOnly: true },
+      e2b_domain: {
+        shape: text({
+          expected: "a domain such as localhost",
+          why: (word) => (/^[0-9a-z.-]{1,190}$/.test(word) ? null : "it is none"),
+        }),
+        help: "What their names of sandboxes end with (localhost).",
+        userOnly: true,
+      },
+      e2b_templates: {
+        shape: dictionary(
+          (key) => (/^[A-Za-z0-9][A-Za-z0-9._/-]{0,127}$/.test(key) ? null : "is not a template"),
+          image,
+        ),
+        help: "Images that their templates stand for.",
+        userOnly: true,
+      },
     }),
   },
   images: {

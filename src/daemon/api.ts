@@ -7,12 +7,14 @@ import { join } from "node:path";
 import type { Duplex } from "node:stream";
 import type { JwtSettings, JwtVerifier } from "../api/auth/jwt.js";
 import type { LocalToken } from "../api/auth/local-token.js";
+import type { Dialect } from "../api/dialect.js";
 import type { TcpPlace } from "../api/http/listener.js";
 import type { Api, ApiLimits } from "../api/index.js";
 import { Metrics } from "../api/metrics/index.js";
 import { AgentKernelError } from "../core/errors.js";
 import { apiKeysFolder, apiTokenFile, stateFolder } from "../core/state-folders.js";
 import type { Surroundings } from "../core/surroundings.js";
+import type { E2bOptions } from "../e2b/options.js";
 import type { Resident } from "../runtime/resident.js";
 import type { Log } from "./log.js";
 
@@ -20,6 +22,8 @@ export interface ServeOptions {
   readonly tcp: TcpPlace;
   readonly jwt: JwtSettings | null;
   readonly limits: Partial<ApiLimits>;
+  /** Null: clients of E2B are not served. */
+  readonly e2b: E2bOptions | null;
   /** Null: the usual place. */
   readonly accessLogPath: string | null;
 }
@@ -63,7 +67,8 @@ export class DaemonApi {
     await refuseWithoutKeys(serve, this.#parts.own);
     const api = await this.#ready();
     const { server, newcomers } = createTcpServer(tcp);
-    const door = { kind: "tcp", isTls: tcp.tls !== null, host: tcp.host, newcomers } as const;
+    const domain = serve.e2b?.domain ?? null;
+    const door = { kind: "tcp", isTls: tcp.tls !== null, host: tcp.host, domain, newcomers } as const;
     server.on("request", (request, response) => void api.serve(request, response, door));
     server.on("checkContinue", (request, response) => void api.serve(request, response, door, true));
     server.on("upgrade", (request, socket, head) => void api.upgrade(request, socket, head, door));
@@ -108,6 +113,7 @@ export class DaemonApi {
         import("../mcp/http/index.js"),
       ]);
     const jwt = serve?.jwt ? await verifierOf(serve.jwt) : null;
+    const dialect = serve?.e2b ? await this.#openE2b(serve.e2b) : null;
     const keys = new KeyStore(apiKeysFolder(own.env, own.homeDir));
     return new ApiClass({
       own,
@@ -116,14 +122,26 @@ export class DaemonApi {
       auth: new Authenticator({ keys, jwt, localToken: () => this.#localToken }),
       access: new AccessLog(serve?.accessLogPath ?? join(stateFolder(own.env, own.homeDir), "access.log")),
       limits: { ...usualLimits, ...serve?.limits },
+      dialect,
       mcp: new McpHttp({ onFault: (error) => log.say(`MCP: ${describe(error)}`) }),
       onRemark: (line) => log.say(line),
       onFault: (error, id) => log.say(`request ${id}: ${describe(error)}`),
     });
   }
+
+  async #openE2b(options: E2bOptions): Promise<Dialect> {
+    const { E2bDialect } = await import("../e2b/index.js");
+    const { own, log } = this.#parts;
+    return E2bDialect.open({
+      ...options,
+      own,
+      sandboxes: this.#resident.sandboxes,
+      onRemark: (line) => log.say(line),
+    });
+  }
 }
 
-const ownSocket = { kind: "unix", isTls: false, host: null, newcomers: null } as const;
+const ownSocket = { kind: "unix", isTls: false, host: null, domain: null, newcomers: null } as const;
 
 /** Whatever would keep it from serving, found out before anybody makes room for it. */
 export async function checkServe(serve: ServeOptions, own: DaemonApiParts["own"]): Promise<void> {

@@ -37,7 +37,7 @@ export class ApiServer {
     this.actor = {
       ...own,
       program: programOf(actor),
-      variables: { ...own.variables, XDG_STATE_HOME: actor.folder("state") },
+      variables: { ...own.variables, XDG_STATE_HOME: actor.variables?.XDG_STATE_HOME ?? actor.folder("state") },
     };
     const identity = process.getuid?.() === 0 ? { uid: actor.uid, gid: actor.gid } : {};
     const [program = "", ...before] = programOf(this.actor);
@@ -101,7 +101,7 @@ export class ApiServer {
     for await (const chunk of response as AsyncIterable<Buffer>) parts.push(chunk);
     const bytes = Buffer.concat(parts);
     const text = bytes.toString();
-    const isJson = /json/.test(response.headers["content-type"] ?? "");
+    const isJson = /^application\/json/.test(response.headers["content-type"] ?? "");
     return {
       status: response.statusCode ?? 0,
       headers: response.headers,

@@ -13,6 +13,8 @@ export interface Door {
   readonly isTls: boolean;
   /** Where it listens, as it was asked for; null for a socket file. */
   readonly host: string | null;
+  /** Names below this one are ours too; null where there is none. */
+  readonly domain: string | null;
   /** Is told of connections on which somebody known asks. */
   readonly newcomers: Newcomers | null;
 }
@@ -45,5 +47,6 @@ function isOwnName(host: string | undefined, door: Door): boolean {
     ?.toLowerCase()
     .replace(/\.$/, "");
   if (name === undefined) return false;
-  return ["localhost", "127.0.0.1", "[::1]"].includes(name) || name === door.host?.toLowerCase();
+  if (["localhost", "127.0.0.1", "[::1]"].includes(name) || name === door.host?.toLowerCase()) return true;
+  return door.domain !== null && name.endsWith(`.${door.domain}`);
 }

@@ -31,13 +31,41 @@ export class Authenticator {
 
   /** Who asks. Rejects with `unauthorized` where nobody that is known does, and with `forbidden` for pages of others. */
   async callerOf(request: IncomingMessage, door: Door): Promise<Caller> {
-    if (door.kind === "tcp") await this.#refuseGateways(request);
-    refuseForeignPages(request.headers, door, request.socket.localAddress);
+    await this.refuseStrangers(request, door);
     const { authorization } = request.headers;
     if (authorization !== undefined) return await this.#bearer(authorization, request.socket);
     if (door.kind === "unix") return localUser;
     // An address proves nothing: proxies and forwarders of the user's connect from loopback, too.
     throw unauthorized("a key is needed");
+  }
+
+  /** The same for a key that a client of another dialect sends in a header of its own. */
+  async callerOfKey(key: string, request: IncomingMessage, door: Door): Promise<Caller> {
+    await this.refuseStrangers(request, door);
+    return await this.#callerOf(key, request.socket);
+  }
+
+  /** The owner of a sandbox, for a request with a token of that sandbox. Null where the owner's key is not valid now. */
+  callerOfOwner(owner: string | null): Caller | null {
+    if (owner === null) return localUser;
+    if (owner.startsWith(KEY)) {
+      const record = this.#options.keys.get(owner.slice(KEY.length));
+      return record === null ? null : callerOfKey(record);
+    }
+    return {
+      id: owner,
+      scopes: ["run", "sandboxes"],
+      isTrusted: false,
+      sandboxes: null,
+      quotas: noQuotas,
+      ceiling: null,
+    };
+  }
+
+  /** Rejects requests from inside a sandbox, and from pages of other sites, whatever key they bring. */
+  async refuseStrangers(request: IncomingMessage, door: Door): Promise<void> {
+    if (door.kind === "tcp") await this.#refuseGateways(request);
+    refuseForeignPages(request.headers, door, request.socket.localAddress);
   }
 
   /** Whether somebody who was let in would be again. */
@@ -49,6 +77,10 @@ export class Authenticator {
   async #bearer(authorization: string, socket: Socket): Promise<Caller> {
     const token = /^Bearer +([\x21-\x7e]+)$/i.exec(authorization)?.[1];
     if (token === undefined) throw unauthorized("the Authorization header is not of the form Bearer KEY");
+    return await this.#callerOf(token, socket);
+  }
+
+  async #callerOf(token: string, socket: Socket): Promise<Caller> {
     const record = this.#options.keys.find(token);
     if (record !== null) return callerOfKey(record);
     const isLocal = isLoopback(socket.localAddress) && isLoopback(socket.remoteAddress);

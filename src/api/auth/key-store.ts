@@ -82,10 +82,14 @@ export class KeyStore {
     return record.expiresAtMs !== null && record.expiresAtMs <= nowMs ? null : record;
   }
 
-  /** By the id in the key's record. */
-  isValid(id: string, nowMs = Date.now()): boolean {
+  /** By the id in the key's record; null where the key is not valid now. */
+  get(id: string, nowMs = Date.now()): KeyRecord | null {
     const record = this.#read().get(id);
-    return record !== undefined && (record.expiresAtMs === null || record.expiresAtMs > nowMs);
+    return record !== undefined && (record.expiresAtMs === null || record.expiresAtMs > nowMs) ? record : null;
+  }
+
+  isValid(id: string, nowMs = Date.now()): boolean {
+    return this.get(id, nowMs) !== null;
   }
 
   /** What another process has changed holds from the next request on. */

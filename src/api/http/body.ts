@@ -22,8 +22,12 @@ export function hasBody({ headers }: IncomingMessage): boolean {
 }
 
 /** Chunks as they come. Throws `payload_too_large` at the byte that is too many, or before the first. */
-export async function* bodyChunks({ request, proceed }: BodySource, maxBytes: number): AsyncGenerator<Buffer> {
-  refuseUnread(request, maxBytes);
+export async function* bodyChunks(
+  { request, proceed }: BodySource,
+  maxBytes: number,
+  encodings: readonly string[] = ["identity"],
+): AsyncGenerator<Buffer> {
+  refuseUnread(request, maxBytes, encodings);
   proceed();
   let total = 0;
   const timer = setTimeout(() => request.destroy(new Error("the body stopped coming")), STALL_MS);
@@ -45,7 +49,7 @@ export async function* bodyChunks({ request, proceed }: BodySource, maxBytes: nu
 
 /** All of it. By events, which takes a fraction of what iterating does. */
 export async function readBody({ request, proceed }: BodySource, maxBytes: number): Promise<Buffer> {
-  refuseUnread(request, maxBytes);
+  refuseUnread(request, maxBytes, ["identity"]);
   proceed();
   return await new Promise((resolve, reject) => {
     const parts: Buffer[] = [];
@@ -78,8 +82,8 @@ export async function readBody({ request, proceed }: BodySource, maxBytes: numbe
 }
 
 /** Refuses what the head of a request already rules out. */
-function refuseUnread({ headers }: IncomingMessage, maxBytes: number): void {
-  if (headers["content-encoding"] !== undefined) {
+function refuseUnread({ headers }: IncomingMessage, maxBytes: number, encodings: readonly string[]): void {
+  if (!encodings.includes(headers["content-encoding"] ?? "identity")) {
     throw new AgentKernelError("unsupported_media_type", "compressed bodies are not taken", {
       details: { field: "Content-Encoding" },
     });

@@ -41,7 +41,7 @@ export class Exchange {
   readonly #abandonment: Abandonment;
   match: Match | null = null;
   /** What was asked for, where no route of ours says it. */
-  other: "mcp" | null = null;
+  other: "mcp" | "e2b" | null = null;
   caller: Caller | null = null;
   error: string | null = null;
 

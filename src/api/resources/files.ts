@@ -174,12 +174,12 @@ function withRecursion(error: unknown, path: string): unknown {
 }
 
 /** Done, and on record whichever way it ends. The sandbox does not count as idle meanwhile. */
-async function recorded(
+export async function recorded<T>(
   sandbox: Sandbox,
   operation: "read" | "write" | "delete",
   path: string,
-  work: (files: GuestFiles) => Promise<Reply>,
-): Promise<Reply> {
+  work: (files: GuestFiles) => Promise<T>,
+): Promise<T> {
   const done = sandbox.use();
   const record = (verdict: "allowed" | "denied", reason?: string) =>
     sandbox.audit.records.file({ operation, path, bytes: null, verdict, ...(reason === undefined ? {} : { reason }) });

@@ -2,6 +2,7 @@
 import { ceilingText } from "../../api/auth/key-ceiling.js";
 import { AgentKernelError } from "../../core/errors.js";
 import { escapeText } from "../../core/escape.js";
+import { toE2bKey } from "../../e2b/key-form.js";
 import type { Invocation } from "../../invocation/index.js";
 import { parseCount, parseLifeMs } from "../../policy/resources.js";
 import { checkSandboxName } from "../../runtime/sandboxes/name.js";
@@ -29,7 +30,8 @@ export async function execute(parsed: ParsedOptions, invocation: Invocation): Pr
     const text = value(option);
     return text === undefined ? null : parseCount(`--${option}`, text, range);
   };
-  const chosen = parsed.values.get("scope") ?? ["run"];
+  const isForE2b = parsed.flags.has("e2b");
+  const chosen = parsed.values.get("scope") ?? (isForE2b ? ["sandboxes"] : ["run"]);
   const sandboxes = parsed.values.get("sandbox")?.map(checkSandboxName) ?? null;
   const expires = value("expires");
   const isAdmin = chosen.includes("admin");
@@ -54,7 +56,8 @@ export async function execute(parsed: ParsedOptions, invocation: Invocation): Pr
   };
   // First: where the log is required and cannot be written, there is no key.
   await recordKey("key.create", wanted, parsed, invocation);
-  const { key, record } = keyStore(invocation).create(wanted);
+  const { key: made, record } = keyStore(invocation).create(wanted);
+  const key = isForE2b ? toE2bKey(made) : made;
   if (parsed.flags.has("json")) {
     return await writeJson(invocation, { success: true, data: { ...keyAnswer(record), key } });
   }

@@ -5,6 +5,7 @@ import { textIfThere } from "../../core/text-if-there.js";
 import { askDaemon } from "../../daemon/ask.js";
 import { daemonPlace } from "../../daemon/socket-place.js";
 import type { DaemonStatus } from "../../daemon/status.js";
+import { toE2bKey } from "../../e2b/key-form.js";
 import type { Invocation } from "../../invocation/index.js";
 import { parseCount } from "../../policy/resources.js";
 import type { ParsedOptions } from "../option-spec.js";
@@ -17,7 +18,9 @@ export async function execute(parsed: ParsedOptions, invocation: Invocation): Pr
   const named = parsed.values.get("port")?.[0];
   const port = named === undefined ? await servedPort(invocation) : parseCount("--port", named, portRange);
   const token = port === null ? null : textIfThere(apiTokenFile(env, homeDir, port));
-  if (token !== null) return await writeOut(invocation, token);
+  if (token !== null) {
+    return await writeOut(invocation, parsed.flags.has("e2b") ? `${toE2bKey(token.trim())}\n` : token);
+  }
   const where = port === null ? "on TCP" : `on port ${port}`;
   throw new AgentKernelError("not_found", `no HTTP server of this state directory listens ${where}`, {
     hint: "start one: agentkernel serve",

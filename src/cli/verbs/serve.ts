@@ -20,6 +20,7 @@ import { parseCount } from "../../policy/resources.js";
 import { readConfiguration } from "../../request/index.js";
 import { daemonCommands } from "../daemon-commands.js";
 import { logPath } from "../daemon-options.js";
+import { e2bOptions } from "../e2b-options.js";
 import type { ParsedOptions } from "../option-spec.js";
 import { writeErr, writeOut } from "../output.js";
 
@@ -82,6 +83,7 @@ async function serveOptions(parsed: ParsedOptions, invocation: Invocation): Prom
       ...(places === undefined ? {} : { places: parseCount("--max-concurrent", places, placesRange) }),
       ...(rate === undefined ? {} : { requestsPerMinute: parseCount("--rate", rate, rateRange) }),
     },
+    e2b: e2bOptions(parsed, api),
     accessLogPath: path("access-log"),
   };
 }
