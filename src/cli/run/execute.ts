@@ -7,6 +7,7 @@ import type { Invocation } from "../../invocation/index.js";
 import { type CommandEnd, CommandWait, exitStatus } from "../../runtime/command-end.js";
 import type { CommandStart } from "../../runtime/command-start.js";
 import { explainedDeath } from "../../runtime/death-of-sandbox.js";
+import { FullDisk } from "../../runtime/full-disk.js";
 import { hiddenIn, MissedPaths } from "../../runtime/missed-paths.js";
 import { type OpenRun, openRun } from "../../runtime/open-run.js";
 import { closePorts, type OpenPort, openPorts } from "../../runtime/published-ports.js";
@@ -24,7 +25,7 @@ import { imageProgress } from "./image-progress.js";
 import { remarksNow } from "./once-a-day.js";
 import { blockedRemarks, missingRemark, publishedRemark, remarksAtEnd, remarksAtStart } from "./remarks.js";
 import { EndingSignals } from "./signals.js";
-import { openStreams, type RunStreams } from "./streams.js";
+import { type OutputWatch, openStreams, type RunStreams } from "./streams.js";
 
 const { SIGHUP } = constants.signals;
 
@@ -157,9 +158,13 @@ async function runIn(sandbox: RunSandbox, run: Run, parts: CommandParts): Promis
     ports = await openPorts(publish, (port) => sandbox.connectTcp(port));
     if (!json) await say(invocation, ports.map(publishedRemark));
     const missed = new MissedPaths(hiddenIn(sandbox.layers));
-    const command = await runCommand(sandbox, run, parts.command, { streams, missed });
+    const full = new FullDisk();
+    const told = run.request.tty ? 1 : 2;
+    const watch: OutputWatch["watch"] = (sink, stream) => missed.watch(stream === told ? full.watch(sink) : sink);
+    const command = await runCommand(sandbox, run, parts.command, { streams, watcher: { watch } });
+    const isFull = full.isSeen && command.exit.code !== 0;
     const missing = missingRemark(image, command);
-    const hasNews = ports.length > 0 || (egress?.port.blocked ?? []).length > 0 || missed.remarks.length > 0;
+    const hasNews = ports.length > 0 || (egress?.port.blocked ?? []).length > 0 || missed.remarks.length > 0 || isFull;
     const isQuiet = !hasNews && missing === null;
     const hits = isQuiet ? sandbox.limitsHit() : null;
     if (hits !== null) await releaseCaller(run, command, streams, hits);
@@ -175,7 +180,7 @@ async function runIn(sandbox: RunSandbox, run: Run, parts: CommandParts): Promis
     if (streams.failure) throw streams.failure;
     const remarks = [
       ...(missing === null ? [] : [missing]),
-      ...remarksAtEnd(run.request, command, sandboxEnd),
+      ...remarksAtEnd(run.request, command, sandboxEnd, isFull),
       ...missed.remarks,
     ];
     if (!json) await say(invocation, remarks);
@@ -222,14 +227,14 @@ async function runCommand(
   sandbox: RunSandbox,
   run: Run,
   command: ExecRequest,
-  { streams, missed }: { readonly streams: RunStreams; readonly missed: MissedPaths },
+  { streams, watcher }: { readonly streams: RunStreams; readonly watcher: OutputWatch },
 ): Promise<CommandEnd> {
   const { audit, invocation, signals } = run;
   const recordEnd = audit.records.execStarting(command);
   try {
     await audit.insist();
     const exec = await (sandbox.first ?? sandbox.exec(command));
-    streams.connect(exec, missed);
+    streams.connect(exec, watcher);
     audit.writeSoon();
     const wait = new CommandWait(exec, run.request.policy.resources.timeoutMs);
     const end = await waitInForeground({ exec, wait, invocation, signals, streams, graceMs: run.graceMs });

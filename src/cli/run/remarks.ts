@@ -3,6 +3,7 @@ import { isIP } from "node:net";
 import { scratchMiB } from "../../backends/linux/jail-spec.js";
 import type { Layer, SandboxEnd } from "../../core/backend.js";
 import type { CommandEnd } from "../../runtime/command-end.js";
+import { fullDiskRemark } from "../../runtime/full-disk.js";
 import { leftOutRemark } from "../../runtime/host-programs/not-found.js";
 import { hiddenIn } from "../../runtime/missed-paths.js";
 import type { OpenPort } from "../../runtime/published-ports.js";
@@ -77,7 +78,12 @@ export function missingRemark({ programs }: Pick<ResolvedRoot, "programs">, { ex
 }
 
 /** After it: what the limits and the host's own changes did. */
-export function remarksAtEnd(request: RunRequest, command: CommandEnd, end: SandboxEnd): readonly string[] {
+export function remarksAtEnd(
+  request: RunRequest,
+  command: CommandEnd,
+  end: SandboxEnd,
+  isFull: boolean,
+): readonly string[] {
   const { resources } = request.policy;
   const failed = command.exit.code !== 0;
   return [
@@ -88,6 +94,7 @@ export function remarksAtEnd(request: RunRequest, command: CommandEnd, end: Sand
     ...(failed && end.pidsDenied > 0
       ? [`the limit of ${resources.pids} processes was reached; raise it with --pids`]
       : []),
+    ...(isFull ? [fullDiskRemark(request.policy, scratchMiB(resources))] : []),
     ...(end.carried ? carriedRemarks(end.carried) : []),
   ];
 }

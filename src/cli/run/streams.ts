@@ -1,14 +1,18 @@
 /** The three streams of a run, from the command to wherever this run wants them. */
 import type { AgentKernelError } from "../../core/errors.js";
 import type { TerminalSize } from "../../core/exec.js";
-import type { GuestExec } from "../../guest/index.js";
+import type { GuestExec, OutputSink } from "../../guest/index.js";
 import type { Invocation, StandardOutput } from "../../invocation/index.js";
 import { CapturedOutput } from "../../runtime/captured-output.js";
-import type { MissedPaths } from "../../runtime/missed-paths.js";
 import type { RunRequest } from "../../runtime/run-request.js";
 import { endTyping } from "./end-of-typing.js";
 import { pumpInput } from "./pump-input.js";
 import { borrowTerminal, terminalSize, watchScreen } from "./terminal.js";
+
+/** Looks at what goes by: the same sink, or one around it. */
+export interface OutputWatch {
+  watch(sink: OutputSink, stream: 1 | 2): OutputSink;
+}
 
 export interface RunStreams {
   readonly hasInput: boolean;
@@ -18,8 +22,7 @@ export interface RunStreams {
   readonly failure: AgentKernelError | null;
   /** All output has been written. */
   readonly flushed: Promise<unknown>;
-  /** `missed` looks at what goes by. */
-  connect(exec: GuestExec, missed: MissedPaths): void;
+  connect(exec: GuestExec, watcher: OutputWatch): void;
   close(): void;
 }
 
@@ -48,9 +51,9 @@ export function openStreams(
     get failure() {
       return failure;
     },
-    connect(exec, missed) {
+    connect(exec, watcher) {
       const used = request.tty ? ([1] as const) : ([1, 2] as const);
-      flush(Promise.all(used.map((stream) => connectOutput(exec, stream, outputs[stream], missed))));
+      flush(Promise.all(used.map((stream) => connectOutput(exec, stream, outputs[stream], watcher))));
       if (request.tty) endings.push(borrowTerminal(invocation, exec));
       const tellEnd = request.tty ? endTyping : endInput;
       if (input) endings.push(pumpInput(input, exec, tellEnd));
@@ -62,15 +65,15 @@ export function openStreams(
     },
   };
 
-  function connectOutput(exec: GuestExec, stream: 1 | 2, target: StandardOutput, missed: MissedPaths): Promise<void> {
+  function connectOutput(exec: GuestExec, stream: 1 | 2, target: StandardOutput, watcher: OutputWatch): Promise<void> {
     if (captured) {
-      return new Promise((resolve) => exec.onOutput(stream, missed.watch(captured.sink(stream, resolve))));
+      return new Promise((resolve) => exec.onOutput(stream, watcher.watch(captured.sink(stream, resolve), stream)));
     }
     const output = target.open((why) => {
       failure ??= why;
       exec.stopOutput(stream);
     });
-    exec.onOutput(stream, missed.watch(request.tty ? watchScreen(output.sink, invocation) : output.sink));
+    exec.onOutput(stream, watcher.watch(request.tty ? watchScreen(output.sink, invocation) : output.sink, stream));
     endings.push(() => output.abandon());
     return output.done;
   }
