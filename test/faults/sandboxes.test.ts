@@ -198,7 +198,7 @@ describe.each(actors)("as $name", (actor) => {
       execFileSync("cp", ["-a", world.folder("box"), world.folder(".new-0123456789abcdef")]);
       await world.up();
       expect(await world.states()).toEqual({ box: "created" });
-      expect(existsSync(world.folder(".new-0123456789abcdef"))).toBe(false);
+      await expect.poll(() => existsSync(world.folder(".new-0123456789abcdef"))).toBe(false);
     });
   });
 });

@@ -1,6 +1,7 @@
 /**
  * The folders that kept sandboxes lie in, one each. One appears whole under its name, by rename, and leaves it the same
- * way; what a killed process left half made or half removed has a name that no sandbox can have, and is swept.
+ * way; what is half made or half removed has a name that no sandbox can have, and is cleared in the background, by the next
+ * process where this one was killed.
  */
 import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
@@ -106,26 +107,23 @@ export class SandboxFolders {
     return this.of(record.name);
   }
 
-  /**
-   * Nothing of it may run. From the rename on it is gone for everybody; what could not be done of the rest is what it
-   * resolves to, and is done by a sweep.
-   */
-  async remove(name: string): Promise<readonly Error[]> {
+  /** Nothing of it may run. It is gone for everybody then; what is left of it has the name that is returned. */
+  async remove(name: string): Promise<string> {
     const gone = `${GONE}${randomBytes(8).toString("hex")}`;
     await rename(this.of(name).path, join(this.root, gone));
     await syncFolder(this.root);
-    return await this.#clearAll([gone]);
+    return gone;
   }
 
-  /** What killed processes left. Returns what could not be removed, and why. */
-  async sweep(): Promise<readonly Error[]> {
-    const names = await readdir(this.root);
-    return await this.#clearAll(names.filter((name) => name.startsWith(NEW) || name.startsWith(GONE)));
+  /** The names of what removals have left, and killed processes. */
+  async leftovers(): Promise<readonly string[]> {
+    return (await readdir(this.root)).filter((name) => name.startsWith(NEW) || name.startsWith(GONE));
   }
 
-  async #clearAll(names: readonly string[]): Promise<readonly Error[]> {
+  /** Takes as long as there is much in them. Returns what could not be removed, and why. */
+  async clear(leftovers: readonly string[]): Promise<readonly Error[]> {
     const failures = await Promise.all(
-      names.map((name) =>
+      leftovers.map((name) =>
         this.#clear(new SandboxFolder(join(this.root, name))).then(
           () => null,
           (cause: unknown) => new Error(`${name} could not be removed: ${String(cause)}`, { cause }),

@@ -71,6 +71,8 @@ const keepers: readonly BackendName[] = ["linux", "gvisor", "docker", "podman", 
 
 /** How long the first caller may have to wait for sandboxes that do not answer. */
 const ADOPTION_MS = 2000;
+/** How long the end of this process waits for deletions. */
+const CLEARING_MS = 1000;
 
 export class Sandboxes {
   readonly #options: SandboxesOptions;
@@ -83,6 +85,8 @@ export class Sandboxes {
   /** Names that are being made. */
   readonly #coming = new Set<string>();
   readonly #listeners = new Set<SandboxListener>();
+  /** What was in removed sandboxes is being deleted. */
+  readonly #clearing = new Set<Promise<void>>();
   readonly snapshots: Snapshots;
   #adopted: Promise<void> = Promise.resolve();
 
@@ -221,10 +225,12 @@ export class Sandboxes {
   async close(): Promise<void> {
     this.#lives.close();
     await Promise.all(this.#all().map((sandbox) => sandbox.release()));
+    // What takes longer goes on without this process, or is the next one's.
+    await within(CLEARING_MS, Promise.all(this.#clearing), () => {});
   }
 
   async #load(): Promise<void> {
-    for (const failure of await this.#folders.sweep()) this.#options.say(failure.message);
+    this.#clear(await this.#folders.leftovers());
     const adoptions: Promise<void>[] = [];
     for (const name of await this.#folders.names()) {
       const folder = this.#folders.of(name);
@@ -361,7 +367,16 @@ export class Sandboxes {
   }
 
   async #removeFolder(name: string): Promise<void> {
-    for (const failure of await this.#folders.remove(name)) this.#options.say(failure.message);
+    this.#clear([await this.#folders.remove(name)]);
+  }
+
+  /** Nobody waits for it: there may be a great deal. */
+  #clear(leftovers: readonly string[]): void {
+    const work = this.#folders.clear(leftovers).then((failures) => {
+      for (const { message } of failures) this.#options.say(message);
+    });
+    this.#clearing.add(work);
+    void work.finally(() => this.#clearing.delete(work));
   }
 }
 

@@ -1,5 +1,6 @@
 /** Jail commands about a state folder that answer with one line of JSON. */
 import { spawn } from "node:child_process";
+import { constants, setPriority } from "node:os";
 import type { SandboxCopy } from "../../../core/backend.js";
 import { AgentKernelError } from "../../../core/errors.js";
 import { type Fields, failure, isFields, number, unexpected } from "../jail-events.js";
@@ -11,8 +12,9 @@ export async function sweepPersistent(programs: JailPrograms, stateDir: string):
   return (await ask(programs, "sweep-kept", [stateDir])).alive === true;
 }
 
+/** Beside what somebody waits for: there may be a great deal to delete. */
 export async function removePersistent(programs: JailPrograms, stateDir: string): Promise<void> {
-  await ask(programs, "remove-kept", [stateDir]);
+  await ask(programs, "remove-kept", [stateDir], { isUrgent: false });
 }
 
 export async function copyPersistent(
@@ -21,7 +23,7 @@ export async function copyPersistent(
   into: string,
   signal?: AbortSignal,
 ): Promise<SandboxCopy> {
-  const copied = await ask(programs, "copy-kept", [stateDir, into], signal);
+  const copied = await ask(programs, "copy-kept", [stateDir, into], { aborted: signal });
   return { entries: number(copied, "entries"), bytes: number(copied, "bytes") };
 }
 
@@ -29,7 +31,7 @@ async function ask(
   programs: JailPrograms,
   verb: string,
   folders: readonly string[],
-  aborted?: AbortSignal,
+  { aborted, isUrgent = true }: { readonly aborted?: AbortSignal | undefined; readonly isUrgent?: boolean } = {},
 ): Promise<Fields> {
   aborted?.throwIfAborted();
   const child = spawn(programs.jailBinary, [verb, ...folders], {
@@ -38,6 +40,7 @@ async function ask(
     stdio: ["ignore", "pipe", "ignore"],
   });
   if (child.pid === undefined) throw await spawnFailure(child);
+  if (!isUrgent) lowerPriority(child.pid);
   const kill = () => void child.kill("SIGKILL");
   aborted?.addEventListener("abort", kill, { once: true });
   let text = "";
@@ -54,4 +57,12 @@ async function ask(
   if (!isFields(answer)) throw unexpected(`${verb}: ${text}`);
   if (code !== 0) throw failure(answer);
   return answer;
+}
+
+function lowerPriority(pid: number): void {
+  try {
+    setPriority(pid, constants.priority.PRIORITY_LOW);
+  } catch {
+    // It is done already.
+  }
 }
