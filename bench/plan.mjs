@@ -59,6 +59,7 @@ const plans = {
   "wasm-first": { ours: "the first call of a module in a fresh daemon", rival: "node -e 0" },
   "wasm-cold": { ours: "`run --backend wasm` without a daemon", rival: "node -e 0" },
   "project-copy": { setUpMs: 30_000 },
+  "docker-project": { needs: docker, setUpMs: 60_000 },
   growth: { setUpMs: 30_000 },
   "run-beside-all": { ours: "`run true`, warm", setUpMs: 15_000 },
   "first-byte": { ours: "first byte of `run echo`, warm", setUpMs: 10_000 },

@@ -1,5 +1,7 @@
+import { join } from "node:path";
 import { BenchDaemon } from "../daemon.mjs";
 import { withDocker } from "../docker.mjs";
+import { makeLargeProject } from "../large-project.mjs";
 import { compare, interleaved } from "../measure.mjs";
 
 const GIGABYTE = ["head", "-c", "1073741824", "/dev/zero"];
@@ -65,6 +67,30 @@ export const dockerCold = {
       );
       stopwatch.close();
       return compare(ours, theirs);
+    }),
+};
+
+const FILE_BYTES = 21_474;
+
+export const dockerProject = {
+  name: "docker-project",
+  promise: "a cold `run true` on docker in a project of 100,000 files and 2 GB, against an empty one",
+  limit: { ratio: 1.2 },
+  run: (context, quick) =>
+    withDocker(context, async (docker) => {
+      const project = join(context.folder, "docker-project");
+      makeLargeProject(project, FILE_BYTES);
+      const stopwatch = context.stopwatchWithDaemon(context.folder, {
+        AGENTKERNEL_DAEMON: "off",
+        DOCKER_HOST: docker.address,
+      });
+      const run = (cwd) => () => stopwatch.untilExit(onDocker(context.cli, ["true"]), { cwd });
+      const { large, empty } = await interleaved(
+        { large: run(project), empty: run(context.emptyProject) },
+        { rounds: quick ? 8 : 30, warmUps: 2, settleMs: 50 },
+      );
+      stopwatch.close();
+      return compare(large, empty);
     }),
 };
 

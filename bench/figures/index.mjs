@@ -9,7 +9,7 @@ import { daemonIdle, warmMemory } from "./daemon-idle.mjs";
 import { daemonRun } from "./daemon-run.mjs";
 import { density } from "./density.mjs";
 import { dockerExec, dockerRun, dockerThroughput } from "./docker.mjs";
-import { dockerCold, dockerGigabyte, dockerWarm } from "./docker-backend.mjs";
+import { dockerCold, dockerGigabyte, dockerProject, dockerWarm } from "./docker-backend.mjs";
 import { egressBulk, egressBulkSrt } from "./egress-bulk.mjs";
 import { egressConnect } from "./egress-connect.mjs";
 import { growth } from "./growth.mjs";
@@ -77,6 +77,7 @@ export const figures = [
   gvisorWarm,
   dockerWarm,
   dockerCold,
+  dockerProject,
   dockerGigabyte,
   microvmRestore,
   microvmDocker,

@@ -1,9 +1,7 @@
-import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { makeLargeProject } from "../large-project.mjs";
 import { compare, interleaved } from "../measure.mjs";
 
-const FOLDERS = 1000;
-const FILES_EACH = 100;
 const FILE_BYTES = 10_737;
 
 export const projectCopy = {
@@ -12,7 +10,7 @@ export const projectCopy = {
   limit: { ratio: 2 },
   async run({ folder, cli, jail, jailSpecFile, emptyProject, stopwatch }, quick) {
     const project = join(folder, "large-project");
-    makeProject(project);
+    makeLargeProject(project, FILE_BYTES);
     const specs = { large: jailSpecFile(project), empty: jailSpecFile(emptyProject) };
     const run = [cli, "run", "--no-network", "--image", "host", "true"];
     const samples = await interleaved(
@@ -35,16 +33,3 @@ export const projectCopy = {
     };
   },
 };
-
-/** As uneven as a project is: nested folders, and a file to hide in one of a hundred. */
-function makeProject(project) {
-  const content = Buffer.alloc(FILE_BYTES, "agentkernel ");
-  for (let i = 0; i < FOLDERS; i++) {
-    const at = join(project, `part-${i % 10}`, `group-${Math.floor(i / 10) % 10}`, `folder-${i}`);
-    mkdirSync(at, { recursive: true });
-    for (let j = 0; j < FILES_EACH; j++) {
-      const name = i % 100 === 0 && j === 0 ? ".env" : `source-${j}.ts`;
-      writeFileSync(join(at, name), content);
-    }
-  }
-}

@@ -34,6 +34,12 @@ pub struct Order {
     pub trees: Vec<PathBuf>,
     /// Directories and files that the engine has mounted for us to show; what is known of them follows the order.
     pub views: Vec<View>,
+    /// How much the sandbox may change in all of them that are copy-on-write.
+    #[serde(default)]
+    pub scratch_mib: u64,
+    /// Who is shown something, unless that is root: what only others may read stays out of reach.
+    #[serde(default)]
+    pub caller: Option<User>,
     /// Where the project is on the host; it can be found there inside as well.
     #[serde(default)]
     pub project: Option<PathBuf>,

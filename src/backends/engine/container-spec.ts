@@ -5,7 +5,7 @@
 import type { BootSpec } from "../../core/backend.js";
 import { AgentKernelError } from "../../core/errors.js";
 import type { Policy } from "../../core/policy.js";
-import { type CopiedView, LIVE_PLACE, type LiveView, liveSource } from "../entry/views.js";
+import { type CopiedView, isLive, LIVE_PLACE, type LiveView, liveSource } from "../entry/views.js";
 import { scratchMiB } from "../linux/jail-spec.js";
 import type { Labels } from "./labels.js";
 
@@ -23,7 +23,7 @@ export interface SharedFiles {
   readonly hosts: string;
   readonly captured: string;
   readonly offline: string;
-  /** A directory that has a mount point for each of our programs and for live folders, and nothing in them. */
+  /** A directory that has a mount point for each of our programs and for shown folders, and nothing in them. */
   readonly mountPoints: string;
   /** The value of the engine's option, by the policy's choice. */
   readonly seccomp: Readonly<Record<SeccompChoice, string>>;
@@ -128,11 +128,15 @@ export function containerSpec(parts: ContainerParts): object {
       // Without it some engines switch IPv6 off, also on loopback.
       Sysctls: { "net.ipv6.conf.all.disable_ipv6": "0", "net.ipv6.conf.lo.disable_ipv6": "0" },
       ReadonlyRootfs: fs.rootReadonly,
-      Tmpfs: { ...temporaryPlaces(boot, views, isKept), ...livePlace(live) },
-      Mounts: live.map(({ source }, index) => ({
+      Tmpfs: {
+        ...temporaryPlaces(boot, [...views, ...live.filter((view) => !isLive(view))], isKept),
+        ...livePlace(live),
+      },
+      Mounts: live.map((view, index) => ({
         Type: "bind",
-        Source: source,
+        Source: view.source,
         Target: liveSource(index),
+        ReadOnly: !isLive(view),
         BindOptions: { Propagation: "rprivate" },
       })),
       Binds: [
@@ -165,7 +169,11 @@ export function tmpMiB({ policy: { fs, resources } }: BootSpec): number {
 }
 
 /** In memory, and so with a limit. A kept sandbox has its project on the engine's disk, where it stays. */
-function temporaryPlaces(boot: BootSpec, views: readonly CopiedView[], isKept: boolean): Record<string, string> {
+function temporaryPlaces(
+  boot: BootSpec,
+  views: readonly Pick<CopiedView, "target">[],
+  isKept: boolean,
+): Record<string, string> {
   const { fs, resources } = boot.policy;
   // As many files as the linux backend allows in a place of that size. Podman takes no such limit.
   const isCounted = boot.image.kind === "engine" && boot.image.engine === "docker";

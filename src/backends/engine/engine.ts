@@ -7,6 +7,7 @@ import type { EngineKind } from "../../core/engine-socket.js";
 import type { EngineClient } from "./client.js";
 import type { ProgramPaths, SeccompChoice, SharedFiles } from "./container-spec.js";
 import { seccompProfile } from "./seccomp-profile.js";
+import { copiedLayer, ShowingViews } from "./shown-views.js";
 
 interface EngineOptions {
   readonly kind: EngineKind;
@@ -25,9 +26,11 @@ export class Engine {
   readonly programs: ProgramPaths;
   /** The user's own. */
   readonly folder: string;
+  readonly views: ShowingViews;
   #files: SharedFiles | null = null;
 
   constructor({ kind, client, programs, folder }: EngineOptions) {
+    this.views = new ShowingViews(folder);
     this.kind = kind;
     this.client = client;
     this.programs = programs;
@@ -51,7 +54,9 @@ export class Engine {
   }
 
   /** What the engine holds, beside what the container's first program says of its own walls. */
-  layersOf({ policy }: BootSpec): readonly Layer[] {
+  layersOf(boot: BootSpec): readonly Layer[] {
+    const { policy } = boot;
+    const copied = this.views.refusal(boot);
     const disk = `what is written outside /tmp, /dev/shm and /workspace is limited only by ${this.kind}'s own disk`;
     const isLimited = policy.fs.rootReadonly;
     return [
@@ -59,6 +64,7 @@ export class Engine {
       { name: "cgroup", state: "applied" },
       { name: "freezer", state: "applied" },
       isLimited ? { name: "disk limit", state: "applied" } : { name: "disk limit", state: "partial", detail: disk },
+      ...(copied === null ? [] : [copiedLayer(copied)]),
     ];
   }
 }

@@ -1,5 +1,5 @@
 /**
- * Folders of the host's that a container shows live: `ak-jail hold` searches them for what is hidden and protected, takes
+ * Folders of the host's that a container shows without a copy: `ak-jail hold` searches them for what is hidden and protected, takes
  * protected names that are not there yet, and gives them back when the container's first process has ended, whoever is
  * left by then.
  */
@@ -55,6 +55,13 @@ export class HeldFolders {
     child.stdin.write(`${JSON.stringify({ views, hide: fs.deny, protect: fs.protect, review: fs.review, journal })}\n`);
     const answer = await next(said);
     return new HeldFolders(child, said, Buffer.from(JSON.stringify(Reflect.get(answer, "views"))), ended);
+  }
+
+  /** Where nothing is shown live, so that nothing is to be held. */
+  static async search(views: readonly LiveView[], boot: BootSpec, folder: string): Promise<Buffer> {
+    const searched = await HeldFolders.start(views, boot, folder);
+    searched.#process.stdin.end();
+    return searched.found;
   }
 
   /** From now on it is the container's process that counts, and not this one. */

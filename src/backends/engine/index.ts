@@ -7,12 +7,14 @@ import type { Backend, Lack } from "../../core/backend.js";
 import { type EngineEnvironment, type EngineKind, engineSocket } from "../../core/engine-socket.js";
 import { AgentKernelError } from "../../core/errors.js";
 import { sweepProjects } from "../entry/copied-project.js";
+import type { ShownViews } from "../entry/views.js";
 import { EngineClient } from "./client.js";
 import type { ProgramPaths } from "./container-spec.js";
 import { Engine } from "./engine.js";
 import { findEngineImage } from "./images.js";
 import { persistentContainers } from "./persistent/index.js";
 import { RunContainer } from "./run-container.js";
+import { copiedAsFarAsPossible, copiedLayer, isRefusal } from "./shown-views.js";
 import { startContainer } from "./start-container.js";
 import { hasAbandoned, sweepOrphans } from "./sweep.js";
 import { warmShape } from "./warm-container.js";
@@ -50,8 +52,19 @@ export function engineBackend(kind: EngineKind, { programs, env, folder }: Engin
           isSwept = false;
         });
       };
-      const started = await startContainer(engine(), spec, { kind: "run", signal, onStream, beside: sweep });
-      return await new RunContainer(started).boot(engine(), spec, { signal, onStream });
+      const start = async (views: ShownViews) => {
+        const started = await startContainer(engine(), spec, { kind: "run", views, signal, onStream, beside: sweep });
+        return await new RunContainer(started).boot(engine(), spec, { signal, onStream });
+      };
+      const views = engine().views.of(spec, false);
+      try {
+        return await start(views);
+      } catch (error) {
+        if (signal?.aborted === true || !isRefusal(views, error)) throw error;
+        const booted = await start(copiedAsFarAsPossible(spec));
+        engine().views.refuse(spec, error);
+        return { ...booted, layers: [...booted.layers, copiedLayer(error.message)] };
+      }
     },
     kept: persistentContainers(engine),
     shapeOf: (spec) => warmShape(engine(), spec),

@@ -19,13 +19,14 @@ import {
 import { entryOrder } from "../entry/order.js";
 import type { Preface } from "../entry/preface.js";
 import { type Begun, giveOrder } from "../entry/talk.js";
-import { type CopiedView, copiedViews, liveViews, trackedView } from "../entry/views.js";
+import { type CopiedView, type ShownViews, trackedView } from "../entry/views.js";
 import type { Container } from "./container.js";
 import type { Engine } from "./engine.js";
 import { FirstProcess } from "./first-process.js";
 import { HeldFolders } from "./held-folders.js";
 import type { MuxedStream } from "./muxed-stream.js";
 import { endOf } from "./persistent/end.js";
+import { hasLive } from "./shown-views.js";
 import { explained, type StartedContainer } from "./start-container.js";
 import { abandon } from "./sweep.js";
 import { nothingKnown } from "./usage.js";
@@ -55,7 +56,8 @@ export class RunContainer {
   /** Where it shows folders of the host's live. */
   #held: HeldFolders | null = null;
   readonly #inspected: Promise<void>;
-  /** What it will show, where that was known before it was started. */
+  readonly #views: ShownViews;
+  /** What it will copy, where that was known before it was started. */
   readonly #trees: readonly HostTree[];
   /** Where it had its order before it was started. */
   readonly #begun: Promise<Begun> | null;
@@ -63,8 +65,9 @@ export class RunContainer {
   /** Where it can be seen from here, and was asked for. */
   #first: FirstProcess | null = null;
 
-  constructor({ container, stream, preface, status, trees, begun, isDocker }: StartedContainer) {
+  constructor({ container, stream, preface, status, views, trees, begun, isDocker }: StartedContainer) {
     this.#container = container;
+    this.#views = views;
     this.#trees = trees;
     this.#begun = begun;
     this.#isDocker = isDocker;
@@ -104,17 +107,18 @@ export class RunContainer {
   }
 
   async #order(engine: Engine, boot: BootSpec, { signal, onStream }: BootOptions): Promise<Begun> {
-    const views = copiedViews(boot);
-    const live = liveViews(boot);
+    const { copied: views, live } = this.#views;
     const stateDir = await this.#begin(engine, boot, views);
-    this.#held = live.length === 0 ? null : await HeldFolders.start(live, boot, engine.folder);
+    const isSearched = live.length > 0 && !hasLive(this.#views);
+    this.#held = live.length === 0 || isSearched ? null : await HeldFolders.start(live, boot, engine.folder);
     await this.#held?.untilEnd(this.#container);
+    const found = isSearched ? await HeldFolders.search(live, boot, engine.folder) : this.#held?.found;
     const begun = await giveOrder(this.#preface, {
       order: entryOrder(boot, { views, live, isKept: false }),
       views,
       hide: boot.policy.fs.deny,
       trees: this.#trees,
-      found: this.#held?.found,
+      found,
       onDelivered: () => onStream?.(this.#stream),
       onStarted: () => this.#stream.endPreface(),
       signal,

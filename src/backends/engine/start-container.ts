@@ -7,19 +7,22 @@ import { beginHostTree, type HostTree } from "../../guest/host-tree.js";
 import { entryOrder } from "../entry/order.js";
 import type { Preface } from "../entry/preface.js";
 import { awaitEntry, type Begun, giveOrder } from "../entry/talk.js";
-import { type CopiedView, copiedViews, liveViews, trackedView } from "../entry/views.js";
+import { type CopiedView, type ShownViews, trackedView } from "../entry/views.js";
 import { Container } from "./container.js";
 import { containerSpec } from "./container-spec.js";
 import type { Engine } from "./engine.js";
+import { HeldFolders } from "./held-folders.js";
 import { ownedLabels } from "./labels.js";
 import type { MuxedStream } from "./muxed-stream.js";
+import { hasLive } from "./shown-views.js";
 
 export interface StartedContainer {
   readonly container: Container;
   readonly stream: MuxedStream;
   readonly preface: Preface;
   readonly status: Promise<number | null>;
-  /** What it will show, where that was known. */
+  readonly views: ShownViews;
+  /** What it will copy, where that was known. */
   readonly trees: readonly HostTree[];
   /** Null where it waits for its order. */
   readonly begun: Promise<Begun> | null;
@@ -27,6 +30,7 @@ export interface StartedContainer {
 }
 
 interface StartOptions {
+  readonly views: ShownViews;
   /** One for a run that is known, or one that is built ahead. */
   readonly kind: "run" | "warm";
   readonly signal?: AbortSignal | undefined;
@@ -39,12 +43,14 @@ interface StartOptions {
 export async function startContainer(
   engine: Engine,
   boot: BootSpec,
-  { kind, signal, onStream, beside }: StartOptions,
+  { kind, views, signal, onStream, beside }: StartOptions,
 ): Promise<StartedContainer> {
   signal?.throwIfAborted();
-  const views = copiedViews(boot);
-  const made = create(engine, boot, kind);
-  const trees = kind === "run" ? await readBeside(made, views, boot, signal) : [];
+  const made = create(engine, boot, kind, views);
+  const trees = kind === "run" ? await readBeside(made, views.copied, boot, signal) : [];
+  const isOrdered = isFree(kind, views);
+  const found = isOrdered && views.live.length > 0 ? HeldFolders.search(views.live, boot, engine.folder) : undefined;
+  found?.catch(() => {});
   const container = await made.catch((error: unknown) => {
     for (const tree of trees) tree.abandon();
     throw error;
@@ -62,12 +68,13 @@ export async function startContainer(
       const here = awaitEntry(preface);
       here.catch(() => {});
       const started = container.start();
-      const begun = isFree(kind, boot, views)
+      const begun = isOrdered
         ? giveOrder(preface, {
-            order: entryOrder(boot, { views, live: [], isKept: false }),
-            views,
+            order: entryOrder(boot, { views: views.copied, live: views.live, isKept: false }),
+            views: views.copied,
             hide: boot.policy.fs.deny,
             trees,
+            found,
             here,
             onDelivered: () => onStream?.(opened),
             onStarted: () => opened.endPreface(),
@@ -80,7 +87,7 @@ export async function startContainer(
       const status = container.awaitEnd();
       status.catch(() => {});
       await here;
-      return { container, stream: opened, preface, status, trees, begun, isDocker: engine.kind === "docker" };
+      return { container, stream: opened, preface, status, views, trees, begun, isDocker: engine.kind === "docker" };
     } finally {
       signal?.removeEventListener("abort", giveUp);
     }
@@ -92,11 +99,16 @@ export async function startContainer(
   }
 }
 
-function create(engine: Engine, boot: BootSpec, kind: StartOptions["kind"]): Promise<Container> {
+function create(
+  engine: Engine,
+  boot: BootSpec,
+  kind: StartOptions["kind"],
+  { copied, live }: ShownViews,
+): Promise<Container> {
   const spec = containerSpec({
     boot,
-    views: copiedViews(boot),
-    live: liveViews(boot),
+    views: copied,
+    live,
     labels: ownedLabels(kind, boot.id, engine.folder),
     programs: engine.programs,
     files: engine.sharedFiles(),
@@ -110,8 +122,8 @@ function create(engine: Engine, boot: BootSpec, kind: StartOptions["kind"]): Pro
  * Whether its order can be written before it is started, to be read when it is: not where something has to be known of
  * the running container first, or of the project before anything of it is read.
  */
-function isFree(kind: StartOptions["kind"], boot: BootSpec, views: readonly CopiedView[]): boolean {
-  return kind === "run" && liveViews(boot).length === 0 && trackedView(views, false) === null;
+function isFree(kind: StartOptions["kind"], views: ShownViews): boolean {
+  return kind === "run" && !hasLive(views) && trackedView(views.copied, false) === null;
 }
 
 /**

@@ -2,24 +2,25 @@
 import { randomBytes } from "node:crypto";
 import type { BootSpec, WarmSandbox, WarmShape } from "../../core/backend.js";
 import { takeOnce } from "../../core/take-once.js";
-import { copiedViews, liveViews } from "../entry/views.js";
 import { engineImage } from "./container-spec.js";
 import type { Engine } from "./engine.js";
 import { RunContainer } from "./run-container.js";
+import { hasLive } from "./shown-views.js";
 import { startContainer } from "./start-container.js";
 
-/** Null where what is shown is the engine's to mount, which it does when it makes a container. */
+/** Null where something of the host's is held for as long as a sandbox shows it. */
 export function warmShape(engine: Engine, spec: BootSpec): WarmShape | null {
-  if (liveViews(spec).length > 0) return null;
+  if (hasLive(engine.views.of(spec, false))) return null;
   return {
-    key: JSON.stringify([engine.kind, engineImage(spec.image), fixedParts(spec)]),
+    key: JSON.stringify([engine.kind, engineImage(spec.image), fixedParts(engine, spec)]),
     label: labelOf(engine, spec),
     build: (signal) => buildWarm(engine, withoutCaller(spec), signal),
   };
 }
 
 /** What an engine fixes when it makes a container. */
-function fixedParts(spec: BootSpec): object {
+function fixedParts(engine: Engine, spec: BootSpec): object {
+  const { copied, live } = engine.views.of(spec, false);
   const { net, fs, proc, resources } = spec.policy;
   return {
     network: net.egress === "off" ? "none" : "captured",
@@ -27,7 +28,9 @@ function fixedParts(spec: BootSpec): object {
     tmpMiB: fs.tmpMiB,
     seccomp: proc.seccomp,
     limits: [resources.vcpus, resources.memoryMiB, resources.pids, resources.openFiles, resources.diskMiB],
-    targets: copiedViews(spec).map(({ target }) => target),
+    targets: copied.map(({ target }) => target),
+    // An engine mounts what is shown when it makes a container.
+    shown: live,
   };
 }
 
@@ -45,7 +48,8 @@ function labelOf({ kind }: Engine, { image, policy }: BootSpec): string {
 }
 
 async function buildWarm(engine: Engine, spec: BootSpec, signal: AbortSignal): Promise<WarmSandbox> {
-  const container = new RunContainer(await startContainer(engine, spec, { kind: "warm", signal }));
+  const views = engine.views.of(spec, false);
+  const container = new RunContainer(await startContainer(engine, spec, { kind: "warm", views, signal }));
   return takeOnce({
     gone: container.ended,
     // An engine cannot change a host name later.

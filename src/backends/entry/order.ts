@@ -1,7 +1,7 @@
 /** What the first program of a container is told (native/entry/src/order.rs). Pure. */
 import type { BootSpec, GitFiles } from "../../core/backend.js";
-import { unprivilegedUser, writablePaths } from "../linux/jail-spec.js";
-import { type CopiedView, type LiveView, liveSource, trackedView } from "./views.js";
+import { scratchMiB, unprivilegedUser, writablePaths } from "../linux/jail-spec.js";
+import { type CopiedView, isLive, type LiveView, liveSource, trackedView } from "./views.js";
 
 export interface EntryOrder {
   readonly version: 1;
@@ -18,6 +18,10 @@ export interface EntryOrder {
   readonly git: GitFiles | null;
   readonly trees: readonly string[];
   readonly views: readonly LiveView[];
+  /** How much it may change in those that are copy-on-write. */
+  readonly scratchMib: number;
+  /** Null where that is root. What only others may read is not for the sandbox either. */
+  readonly caller: { readonly uid: number; readonly gid: number } | null;
   /** Where the project is on the host. */
   readonly project: string | null;
   readonly listed: string | null;
@@ -45,13 +49,15 @@ export function entryOrder(boot: BootSpec, { views, live, isKept, hasOwnKeeper }
     rootReadonly: fs.rootReadonly,
     capabilities: proc.capabilities,
     seccomp: proc.seccomp,
-    live: live.some(({ form, readonly }) => form === "mount" && !readonly),
+    live: live.some(isLive),
     landlockWritable: writablePaths(boot.policy),
     readonly: views.filter(({ readonly }) => readonly).map(({ target }) => target),
     trustedCertificate: boot.trustedCertificate ?? null,
     git: boot.git ?? null,
     trees: views.map(({ target }) => target),
     views: live.map((view, index) => ({ ...view, source: liveSource(index) })),
+    scratchMib: scratchMiB(boot.policy.resources),
+    caller: callerIds(),
     // An engine has closed a read-only root already: there is no place for it.
     project: fs.workspace.mode === "none" || fs.rootReadonly ? null : boot.projectDir,
     listed,
@@ -59,4 +65,9 @@ export function entryOrder(boot: BootSpec, { views, live, isKept, hasOwnKeeper }
     kept: isKept,
     lingers: listed !== null && !isKept && hasOwnKeeper !== true,
   };
+}
+
+function callerIds(): EntryOrder["caller"] {
+  const [uid, gid] = [process.geteuid?.() ?? 0, process.getegid?.() ?? 0];
+  return uid === 0 ? null : { uid, gid };
 }

@@ -20,8 +20,8 @@ interface Delivery {
   readonly hide: Parameters<typeof readHostTree>[1];
   /** The views in their order, where they are being read already. */
   readonly trees?: readonly HostTree[];
-  /** Of the folders that are shown live. */
-  readonly found?: Buffer | undefined;
+  /** Of the folders that are shown and not copied. */
+  readonly found?: Buffer | Promise<Buffer> | undefined;
   /** Settles when it waits for its order, where that is not known yet: it is sent all the same. */
   readonly here?: Promise<void>;
   /** All of it is on its way: what is written from now on is the guest's. */
@@ -72,7 +72,7 @@ export async function giveOrder(
       for await (const part of parts) await sendMessage(stream, part);
       await sendMessage(stream, Buffer.alloc(0));
     }
-    if (found !== undefined) await sendAll(stream, found);
+    if (found !== undefined) await sendAll(stream, await found);
     if (!isRefused && !stream.destroyed) onDelivered?.();
     return await refused;
   };

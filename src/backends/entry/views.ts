@@ -23,6 +23,17 @@ export interface LiveView {
   readonly readonly: boolean;
 }
 
+/** What the container's first program is given to show, and what is sent to it. */
+export interface ShownViews {
+  readonly copied: readonly CopiedView[];
+  readonly live: readonly LiveView[];
+}
+
+/** The folder of the host's itself, open for writing. */
+export function isLive({ form, readonly }: LiveView): boolean {
+  return form === "mount" && !readonly;
+}
+
 /** Where an engine mounts what `ak-entry` is to show. */
 export const LIVE_PLACE = "/.agentkernel/live";
 export const liveSource = (index: number) => `${LIVE_PLACE}/${index}`;
@@ -45,18 +56,23 @@ export function copiedViews(boot: BootSpec): readonly CopiedView[] {
 
 /** Where anything is live, read-only mounts are shown too: one may lie in a live folder, into which nothing is copied. */
 export function liveViews(boot: BootSpec): readonly LiveView[] {
-  const { policy, projectDir, homeDir } = boot;
   if (!hasLive(boot)) return [];
+  const { mode } = boot.policy.fs.workspace;
+  return allViews(boot).filter(({ target }) => target !== "/workspace" || mode === "mount");
+}
+
+/** All that it shows, copy-on-write what it may change for itself alone. */
+export function allViews({ policy: { fs }, projectDir, homeDir }: BootSpec): readonly LiveView[] {
+  const { mode, readonly } = fs.workspace;
   const shown: LiveView[] = [];
-  if (policy.fs.workspace.mode === "mount") {
-    if (projectDir === null) throw new AgentKernelError("internal", "workspace mount without a project folder");
-    const { readonly } = policy.fs.workspace;
-    shown.push({ source: projectDir, target: "/workspace", form: "mount", readonly });
+  if (mode !== "none") {
+    if (projectDir === null) throw new AgentKernelError("internal", `workspace ${mode} without a project folder`);
+    shown.push({ source: projectDir, target: "/workspace", form: mode === "mount" ? "mount" : "copy", readonly });
   }
-  if (policy.fs.home === "readonly" && homeDir !== null) {
+  if (fs.home === "readonly" && homeDir !== null) {
     shown.push({ source: homeDir, target: homeDir, form: "copy", readonly: true });
   }
-  for (const { host, guest, readonly } of policy.fs.mounts) {
+  for (const { host, guest, readonly } of fs.mounts) {
     shown.push({ source: host, target: guest, form: readonly ? "copy" : "mount", readonly });
   }
   return shown.map(mustExist);

@@ -24,6 +24,11 @@ export const attacks: readonly Attack[] = [
     ],
   },
   {
+    id: "F1",
+    file: "filesystem/f1-project-mount",
+    tests: ["leads to it, as copy", "shown and not copied", "no call changes"],
+  },
+  {
     id: "F2",
     file: "filesystem/f2-write-outside",
     tests: [
@@ -56,7 +61,10 @@ export const attacks: readonly Attack[] = [
   {
     id: "F8",
     file: "filesystem/f8-project-secrets",
-    tests: ["by any path, as copy", "by any path, as mount", "command runs, as sync", "a mount beside the workspace"],
+    tests: [
+      ...["by any path, as copy", "by any path, as mount", "command runs, as copy", "command runs, as sync"],
+      ...["moved, linked or made anew, as copy", "a mount beside the workspace"],
+    ],
   },
   {
     id: "F13",

@@ -76,23 +76,40 @@ impl Source {
         self.tree.as_ref().unwrap_or(&self.fd).as_fd()
     }
 
-    /// Root: shows the owner's files as those of the sandbox's user. In a folder that the sandbox writes itself it has
-    /// no other ids, so that it cannot give files to other users of the host.
+    /// Root: shows the owner's files as those of the sandbox's user.
     pub fn map_ids(&self, view: &spec::View, base: u32, user: spec::User, sandbox_pid: i32) -> Outcome<()> {
+        if view.is_live() {
+            return self.map_owner(base, user);
+        }
+        let (uid, gid) = (self.stat.st_uid, self.stat.st_gid);
+        let straight = uid == user.uid && gid == user.gid && uid < RANGE && gid < RANGE;
+        self.map_by(|| {
+            if !straight {
+                return mapping_namespace(&swapped(uid, user.uid, base), &swapped(gid, user.gid, base));
+            }
+            let path = format!("/proc/{sandbox_pid}/ns/user");
+            open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).during("open the user namespace")
+        })
+    }
+
+    /// In a folder that the sandbox writes itself it has no other ids than the owner's, so that it cannot give files to
+    /// other users of the host.
+    fn map_owner(&self, base: u32, user: spec::User) -> Outcome<()> {
+        self.map_only(base, spec::User { uid: self.stat.st_uid, gid: self.stat.st_gid }, user)
+    }
+
+    /// Root: shows what is `owner`'s as the sandbox's user's, and all else as nobody's, over which the sandbox's root has
+    /// no rights.
+    pub fn map_only(&self, base: u32, owner: spec::User, user: spec::User) -> Outcome<()> {
+        let only = |owner, user| [Extent { inside: owner, outside: base + user, count: 1 }];
+        self.map_by(|| mapping_namespace(&only(owner.uid, user.uid), &only(owner.gid, user.gid)))
+    }
+
+    fn map_by(&self, make: impl FnOnce() -> Outcome<OwnedFd>) -> Outcome<()> {
         let Some(tree) = &self.tree else {
             return Ok(());
         };
-        let (uid, gid) = (self.stat.st_uid, self.stat.st_gid);
-        let straight = uid == user.uid && gid == user.gid && uid < RANGE && gid < RANGE;
-        let userns = if view.is_live() {
-            let only = |owner, user| [Extent { inside: owner, outside: base + user, count: 1 }];
-            mapping_namespace(&only(uid, user.uid), &only(gid, user.gid))?
-        } else if straight {
-            let path = format!("/proc/{sandbox_pid}/ns/user");
-            open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).during("open the user namespace")?
-        } else {
-            mapping_namespace(&swapped(uid, user.uid, base), &swapped(gid, user.gid, base))?
-        };
+        let userns = make()?;
         sys::mount_setattr(tree.as_fd(), false, 0, Some(userns.as_fd())).map_err(|e| {
             Fault::new("layer_unavailable", format!("map the ids of a shown folder: {e}"))
                 .hint("its filesystem does not take id-mapped mounts; run as an ordinary user instead of root")
