@@ -244,7 +244,7 @@ async function runInWorlds(worlds, count, chosenProjects, filters) {
       run.output += `Unhandled Error of ${file}\n`;
       failures.push(...unhandled.map((reason) => `FAIL ${file} (${project}), outside of any test\n     ${reason}`));
     }
-    sayOfFile({ project, file, report, isFailed: unhandled.length > 0, output });
+    sayOfFile({ project, file, report, processorMs: tookMs, isFailed: unhandled.length > 0, output });
   };
   const step = { name: `${used} worlds`, elapsedMs: 0, processorMs: null };
   const startedMs = Date.now();
@@ -273,12 +273,14 @@ async function runInWorlds(worlds, count, chosenProjects, filters) {
 }
 
 /** One line as a file ends, and all that it printed where it went wrong. */
-function sayOfFile({ project, file, report, isFailed, output }) {
+function sayOfFile({ project, file, report, processorMs: tookMs, isFailed, output }) {
   const tests = report.testResults.flatMap(({ assertionResults }) => assertionResults);
   const ran = tests.filter(({ status }) => status === "passed" || status === "failed").length;
   const [{ status = "failed", startTime = 0, endTime = 0 } = {}] = report.testResults;
   const isGood = status !== "failed" && !isFailed;
-  say(`${isGood ? "ok  " : "FAIL"} ${project} ${file} (${ran} tests, ${((endTime - startTime) / 1000).toFixed(1)} s)`);
+  const took = `${((endTime - startTime) / 1000).toFixed(1)} s`;
+  const computed = tookMs === null ? "" : `, ${(tookMs / 1000).toFixed(1)} s of a processor`;
+  say(`${isGood ? "ok  " : "FAIL"} ${project} ${file} (${ran} tests, ${took}${computed})`);
   if (output.trim() !== "") say(output.trimEnd());
 }
 
