@@ -9,7 +9,7 @@ import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { writeSite } from "./docs-site/pages.mjs";
-import { vitePress } from "./docs-site/vitepress.mjs";
+import { npmTool } from "./npm-tool.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const workshop = join(root, ".build", "docs-site");
@@ -26,7 +26,7 @@ if (positionals.some((word) => word !== "serve"))
 const modules = join(workshop, "node_modules");
 mkdirSync(workshop, { recursive: true });
 rmSync(modules, { recursive: true, force: true });
-symlinkSync(join(vitePress(), "node_modules"), modules);
+symlinkSync(join(npmTool(join(root, "scripts", "docs-site")), "node_modules"), modules);
 rmSync(pagesFolder, { recursive: true, force: true });
 const pages = writeSite(root, pagesFolder);
 rmSync(out, { recursive: true, force: true });

@@ -3,7 +3,7 @@
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createVitest } from "vitest/node";
-import { vitePress } from "./docs-site/vitepress.mjs";
+import { npmTool } from "./npm-tool.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const vitest = await createVitest("test", { watch: false, project: ["e2e"], reporters: [{}] });
@@ -11,7 +11,7 @@ const support = join(root, "test", "support");
 const roots = await vitest.import(join(support, "debian-root.ts"));
 const machines = await vitest.import(join(support, "machine-places.ts"));
 let failed = false;
-for (const make of [machines.contractFolder, roots.smallestRoot, () => vitePress()]) {
+for (const make of [machines.contractFolder, roots.smallestRoot, () => npmTool(join(root, "scripts", "docs-site"))]) {
   try {
     make();
   } catch (error) {

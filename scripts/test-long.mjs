@@ -1,6 +1,7 @@
 // `npm run test:long`: what takes too long for every change and is run each night: leaks under load, the search for
-// inputs that go wrong, the interface against its description, the packages that projects use most and what of them is
-// hidden, and the whole benchmark. Each part is a command of its own, named when it fails.
+// inputs that go wrong, changes of the code that no test notices, the interface against its description, the packages
+// that projects use most and what of them is hidden, and the whole benchmark. Each part is a command of its own, named
+// when it fails.
 //
 //   npm run test:long                  all of it
 //   npm run test:long -- soak fuzz:api some of it
@@ -13,6 +14,7 @@ const parts = {
   soak: ["run", "test:soak", "--", "--runs", "20000", "--minutes", "10"],
   "soak:wasm": ["run", "test:soak:wasm"],
   fuzz: ["run", "fuzz", "--", "--minutes", "10"],
+  mutation: ["run", "mutation"],
   "fuzz:api": ["run", "fuzz:api"],
   corpus: ["run", "test:corpus"],
   bench: ["run", "bench"],

@@ -1,2 +1,0 @@
-export function vitePress(cache?: string): string;
-export function entryName(): string;

@@ -1,0 +1,2 @@
+export function npmTool(description: string, cache?: string): string;
+export function entryName(description: string): string;
