@@ -33,7 +33,7 @@ export const areas = {
   keys: {
     what: "keys and tokens of the HTTP interface",
     mutate: ["src/api/auth/*.ts", "!**/*.test.ts"],
-    tests: ["src/api/auth/*.test.ts"],
+    tests: ["src/api/auth/*.test.ts", "src/api/commands/key-limits.test.ts"],
   },
   frames: {
     what: "frames from the guest",

@@ -56,9 +56,10 @@ export class JwtVerifier {
   }
 }
 
+/** ERR_JOSE_GENERIC is an answer of the issuer that is no set of keys. */
 function isTokenFault(error: unknown): boolean {
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
-  return /^ERR_(JWT|JWS|JOSE|JWKS_NO_MATCHING|JWKS_MULTIPLE)/.test(code);
+  return /^ERR_(JWT|JWS|JOSE_(?!GENERIC)|JWKS_NO_MATCHING|JWKS_MULTIPLE)/.test(code);
 }
 
 function keySet(place: string): JWTVerifyGetKey {
