@@ -21,6 +21,10 @@ export const calmTools = [
   "sandbox_file_read",
   "sandbox_run",
   "sandbox_exec",
+  "sandbox_background",
+  "sandbox_logs",
+  "sandbox_kill",
+  "sandbox_diff",
   "sandbox_start",
   "sandbox_stop",
 ] as const;

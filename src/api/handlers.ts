@@ -31,6 +31,7 @@ export const handlers: Handlers = {
   applySandbox: changes.applySandbox,
   exec: execs.exec,
   execStream: execs.execStream,
+  killExec: execs.killExec,
   attach,
   readFile: files.readFile,
   writeFile: files.writeFile,

@@ -1,6 +1,6 @@
 /** The published description of the API, made from the tables that requests are checked by. `npm run openapi` writes it. */
 import { errorAnswers } from "./operations/errors.js";
-import { insidePath, sandboxName } from "./operations/fields.js";
+import { execId, insidePath, sandboxName } from "./operations/fields.js";
 import { allOperations } from "./operations/index.js";
 import type { Answer, Content, Operation } from "./operations/operation.js";
 import type { JsonSchema, Shape } from "./schema/shapes.js";
@@ -75,6 +75,11 @@ function operationOf(described: AnyOperation, schemas: Map<string, JsonSchema>):
   };
 }
 
+/** Parts of a path that are no sandbox. */
+const inPathOf: Readonly<Record<string, JsonSchema>> = {
+  exec: { description: "The command.", schema: execId.schema, example: "x1f0c2a9b" },
+};
+
 function parametersOf({ path, query }: AnyOperation): readonly JsonSchema[] {
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => ({
     name,
@@ -86,7 +91,7 @@ function parametersOf({ path, query }: AnyOperation): readonly JsonSchema[] {
           schema: { type: "string", maxLength: maxPath },
           example: "workspace/a.txt",
         }
-      : { description: "The sandbox.", schema: sandboxName.schema, example: "work" }),
+      : (inPathOf[name] ?? { description: "The sandbox.", schema: sandboxName.schema, example: "work" })),
   }));
   return [...inPath, ...(query === undefined ? [] : queryParameters(query))];
 }

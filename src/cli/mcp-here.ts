@@ -72,6 +72,8 @@ function hostOf(invocation: Invocation, { said }: ServerDefaults, settleLater: M
     redact: redactor(secretValues(env)),
     serve: () => resident?.pool.serve() ?? (() => {}),
     settleLater,
+    // The user of this machine has no key that could end.
+    whileValid: () => () => {},
     noteRun: () => {},
   };
 }

@@ -93,9 +93,10 @@ export const sandboxVerbs: readonly VerbSpec[] = [
     name: "logs",
     summary: "show the output of a detached command",
     usage: "logs [options] NAME [COMMAND]",
-    examples: ["agentkernel logs box", "agentkernel logs --follow box x1f0c2a9b"],
+    examples: ["agentkernel logs box", "agentkernel logs --follow --tail 20 box x1f0c2a9b"],
     options: [
       { long: "follow", short: "f", help: "go on until the command has ended" },
+      { long: "tail", short: "n", value: "LINES", help: "only the last lines of what is there (all)" },
       { long: "json", help: "print one JSON object a line" },
     ],
     rest: { kind: "words", completes: "sandbox" },
@@ -105,9 +106,19 @@ export const sandboxVerbs: readonly VerbSpec[] = [
   {
     name: "stop",
     summary: "end what runs in sandboxes; what they have written stays",
-    usage: "stop [options] NAME... | stop --all | stop --all-of-user",
-    examples: ["agentkernel stop box", "agentkernel stop --timeout 30s box", "agentkernel stop --all"],
+    usage: "stop [options] NAME... | stop --command ID NAME | stop --all | stop --all-of-user",
+    examples: [
+      "agentkernel stop box",
+      "agentkernel stop --timeout 30s box",
+      "agentkernel stop --command x1f0c2a9b box",
+      "agentkernel stop --all",
+    ],
     options: [
+      {
+        long: "command",
+        value: "ID",
+        help: "kill this command alone, with everything that it started; the sandbox runs on",
+      },
       { long: "all", help: "kill every sandbox of this state directory at once, those of run too" },
       { long: "all-of-user", help: "the same for all of this user, those of other homes and state directories too" },
       { long: "timeout", value: "TIME", help: "how long commands may take to end in order (10s)" },

@@ -37,9 +37,11 @@ describe("annotations", () => {
   it("say of every tool that can write the user's files, or end what runs, that it may destroy", () => {
     expect(annotated("destructiveHint").sort()).toEqual([
       "code_run",
+      "sandbox_background",
       "sandbox_create",
       "sandbox_exec",
       "sandbox_file_write",
+      "sandbox_kill",
       "sandbox_remove",
       "sandbox_run",
       "sandbox_session_create",

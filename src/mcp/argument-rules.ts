@@ -44,6 +44,7 @@ export const argumentRules = {
   offset: "data",
   limit: "data",
   streaming: "data",
+  exec: "data",
   ttl: "life",
   idle_timeout: "life",
   // Of code mode: its programs have a sandbox without network, and what they call is decided by its own rules.

@@ -27,6 +27,8 @@ export interface McpHost {
   readonly serve: () => () => void;
   /** For work that no caller waits for. */
   readonly settleLater: (work: Promise<readonly string[]>) => void;
+  /** For what outlives its call: calls `end` when the caller's key is not valid any more. Returns how to stop. */
+  readonly whileValid: (caller: Caller, end: () => void) => () => void;
   /** A temporary sandbox is this caller's. */
   readonly noteRun: (sandbox: string) => void;
 }

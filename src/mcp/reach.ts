@@ -27,6 +27,16 @@ export function reach(
   throw notFound(name);
 }
 
+/** One that stays: those of a session keep neither output nor changes. */
+export function named(name: string, call: Pick<Call, "host" | "sessions">, scope?: readonly Scope[]): Sandbox {
+  const reached = reach(name, call, scope);
+  if (reached.kind === "named") return reached.sandbox;
+  throw new AgentKernelError("conflict", `the sandbox ${name} is this session's own and does not stay`, {
+    hint: "make one with sandbox_create",
+    details: { field: "name" },
+  });
+}
+
 /**
  * What a key may see, its scope says. The user may see everything; a model that works for the user in one project has no
  * business in another's sandboxes.

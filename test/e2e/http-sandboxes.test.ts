@@ -53,6 +53,47 @@ describe.each(actors)("as $name", (actor) => {
     expect((await ask("GET", "/sandboxes/life")).status).toBe(404);
   });
 
+  it("one detached command is ended with all that it started, the others go on, and its last lines are there", async () => {
+    await ask("POST", "/sandboxes", { name: "ends", network: false });
+    const detached = async (script: string): Promise<string> => {
+      const { json } = await ask("POST", "/sandboxes/ends/exec", { command: ["sh", "-c", script], detach: true });
+      return json.data.exec;
+    };
+    const processes = async () => (await exec("ends", "grep -lx sleep /proc/[0-9]*/comm 2>/dev/null | wc -l")).stdout;
+    const stays = await detached("exec sleep 600");
+    const ended = await detached("seq 1 500; printf unfinished; setsid sleep 600 & sleep 600");
+    await expect.poll(processes).toBe("3\n");
+    const logs = async (query: string) =>
+      (await ask("GET", `/sandboxes/ends/logs?exec=${ended}${query}`)).json.data.execs[0];
+    await expect.poll(async () => (await logs("&tail=3")).stdout).toBe("499\n500\nunfinished");
+    expect((await logs("&tail=0")).stdout).toBe("");
+    expect((await logs("")).stdout).toMatch(/^1\n2\n/);
+    // A key that only reads sees it, and ends nothing.
+    const reader = await server.key("reads", ["--scope", "read", "--sandbox", "ends"]);
+    const path = `/sandboxes/ends/execs/${ended}`;
+    expect((await server.ask("DELETE", path, { key: reader })).json.error.code).toBe("forbidden");
+    expect((await server.ask("GET", "/sandboxes/ends/logs?tail=1", { key: reader })).status).toBe(200);
+    expect(await processes()).toBe("3\n");
+    expect((await ask("DELETE", path)).json.data).toEqual({ exec: ended, sandbox: "ends", state: "ended" });
+    await expect.poll(processes).toBe("1\n");
+    expect(await logs("&tail=1")).toMatchObject({ state: "ended", exit_code: 137, stdout: "unfinished" });
+    expect((await ask("DELETE", path)).status).toBe(409);
+    expect((await ask("DELETE", "/sandboxes/ends/execs/x00000000")).status).toBe(404);
+    expect((await ask("DELETE", "/sandboxes/ends/execs/..%2f")).json.error).toMatchObject({
+      details: { field: "exec" },
+    });
+    // The command line ends the other, and has the same last lines.
+    const client = { ...server.actor, program: [join(actor.dist, "native", "ak-client")] };
+    const tail = await runCli(client, ["logs", "--tail", "2", "ends", ended]);
+    expect([tail.stdout, tail.status]).toEqual(["500\nunfinished", 0]);
+    expect(await runCli(client, ["stop", "--command", stays, "ends"])).toMatchObject({
+      stdout: `${stays}\n`,
+      status: 0,
+    });
+    await expect.poll(processes).toBe("0\n");
+    await ask("DELETE", "/sandboxes/ends?force=true");
+  });
+
   it("the backend is named as on the command line, and each that can be is known", async () => {
     const made = await ask("POST", "/sandboxes", { name: "walls", backend: "linux", network: false });
     expect([made.status, made.json.data?.backend], made.text).toEqual([201, "linux"]);

@@ -49,6 +49,15 @@ describe.each(actors)("as $name", (actor) => {
     await call(second, "sandbox_stop", { name: "stays" });
     const ran = await call(second, "sandbox_exec", { name: "stays", command: ["cat", "/workspace/kept.txt"] });
     expect(ran.data).toMatchObject({ stdout: "kept\n", exit_code: 0 });
+    const serve = ["sh", "-c", "echo listening; echo changed > kept.txt; sleep 600"];
+    const begun = await call(second, "sandbox_background", { name: "stays", command: serve });
+    const { exec } = begun.data;
+    const logs = async () => (await call(second, "sandbox_logs", { name: "stays", exec })).data.execs[0];
+    await expect.poll(logs).toMatchObject({ stdout: "listening\n", state: "running" });
+    expect((await call(second, "sandbox_diff", { name: "stays" })).text).toContain("kept.txt");
+    expect((await call(second, "sandbox_kill", { name: "stays", exec })).data).toEqual({ exec, state: "ended" });
+    expect(await logs()).toMatchObject({ state: "ended", exit_code: 137 });
+    expect(await call(second, "sandbox_kill", { name: "stays", exec })).toMatchObject({ isError: true });
     expect(await call(second, "sandbox_create", { name: "stays" })).toMatchObject({ isError: true });
     expect(await call(second, "sandbox_session_create", { name: "stays" })).toMatchObject({ isError: true });
     expect((await call(second, "sandbox_remove", { name: "stays" })).isError).toBe(false);

@@ -31,12 +31,22 @@ describe.each(callers)("$title", (caller) => {
     const { tools } = await client.listTools();
     expect(tools.map(({ name }) => name).sort()).toEqual(
       [
-        ...["sandbox_create", "sandbox_exec", "sandbox_file_read", "sandbox_file_write", "sandbox_list"],
+        ...[
+          "sandbox_background",
+          "sandbox_diff",
+          "sandbox_kill",
+          "sandbox_logs",
+          "sandbox_create",
+          "sandbox_exec",
+          "sandbox_file_read",
+          "sandbox_file_write",
+          "sandbox_list",
+        ],
         ...["sandbox_remove", "sandbox_run", "sandbox_session_create", "sandbox_start", "sandbox_stop"],
       ].sort(),
     );
     const readOnly = tools.filter(({ annotations }) => annotations?.readOnlyHint === true).map(({ name }) => name);
-    expect(readOnly.sort()).toEqual(["sandbox_file_read", "sandbox_list"]);
+    expect(readOnly.sort()).toEqual(["sandbox_diff", "sandbox_file_read", "sandbox_list", "sandbox_logs"]);
     expect(tools.find(({ name }) => name === "sandbox_remove")?.annotations).toMatchObject({ destructiveHint: true });
     for (const tool of tools) {
       expect(tool.inputSchema).toMatchObject({ type: "object", additionalProperties: false });

@@ -1,6 +1,6 @@
 /** From a method and a path to the operation that they name. */
 import { AgentKernelError } from "../../core/errors.js";
-import { sandboxName } from "../operations/fields.js";
+import { execId, sandboxName } from "../operations/fields.js";
 import { allOperations, type OperationName, operations } from "../operations/index.js";
 import type { Method, Operation } from "../operations/operation.js";
 
@@ -15,6 +15,8 @@ export interface PathParams {
   readonly name: string;
   /** Absolute, inside the sandbox; "" where the path has none. */
   readonly path: string;
+  /** Of a command; "" where the path has none. */
+  readonly exec: string;
 }
 
 interface Route {
@@ -74,7 +76,12 @@ function paramsOf(wanted: readonly string[], given: readonly string[]): PathPara
   const at = wanted.indexOf("{name}");
   const name = at < 0 ? "" : sandboxName.read(given[at] ?? "", "name");
   const from = wanted.indexOf("{path}");
-  return { name, path: from < 0 ? "" : insidePathOf(given.slice(from)) };
+  const exec = given[wanted.indexOf("{exec}")];
+  return {
+    name,
+    path: from < 0 ? "" : insidePathOf(given.slice(from)),
+    exec: exec === undefined ? "" : execId.read(exec, "exec"),
+  };
 }
 
 /** What follows is resolved inside the sandbox; here it only has to be a plain path. */

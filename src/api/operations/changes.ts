@@ -23,7 +23,7 @@ const change = named(
 );
 export type ChangeAnswer = ValueOf<typeof change>;
 
-const diff = named(
+export const diff = named(
   "Diff",
   answerObject({
     changes: field(list(change), "Sorted by path."),

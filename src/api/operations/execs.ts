@@ -1,6 +1,6 @@
 /** Commands in named sandboxes. */
 import { answerObject, field, named, object, optional } from "../schema/object-shape.js";
-import { flag, text, type ValueOf, whole } from "../schema/shapes.js";
+import { choice, flag, text, type ValueOf, whole } from "../schema/shapes.js";
 import { outputFields } from "./answers.js";
 import { commandFields, env } from "./fields.js";
 import { answer, commandEvents, eventStream, operation } from "./operation.js";
@@ -50,6 +50,15 @@ export const detached = named(
   }),
 );
 
+const killed = named(
+  "KilledExec",
+  answerObject({
+    exec: field(text(), "The command."),
+    sandbox: field(text(), "The sandbox that it ran in."),
+    state: field(choice(["ended", "failed", "lost"]), "`failed`: it never ran; `lost`: nobody saw how it ended."),
+  }),
+);
+
 export const exec = operation({
   id: "exec",
   method: "POST",
@@ -74,6 +83,18 @@ export const execStream = operation({
   body: execStreamRequest,
   answers: [eventStream("Events, from the command's start to its end.", commandEvents)],
   errors,
+});
+
+export const killExec = operation({
+  id: "killExec",
+  method: "DELETE",
+  path: "/sandboxes/{name}/execs/{exec}",
+  tag,
+  summary: "End one command of a sandbox, with everything that it started",
+  help: "Also one that is detached. What it wrote stays at …/logs.",
+  scope: ["sandboxes"],
+  answers: [answer(200, "It is over.", killed)],
+  errors: [...namedErrors, "conflict"],
 });
 
 export const attach = operation({

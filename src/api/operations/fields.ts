@@ -27,6 +27,9 @@ export const sandboxName = text({
   maxLength: 63,
 });
 
+/** What a command of a sandbox is called by. */
+export const execId = text({ expected: "the id of a command such as x1f0c2a9b", pattern: /^[a-z][0-9a-f]{8}$/ });
+
 /** A path inside a sandbox. */
 export const insidePath = text({
   expected: "an absolute path inside the sandbox",

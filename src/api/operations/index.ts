@@ -33,6 +33,7 @@ export const operations = {
   applySandbox: changes.applySandbox,
   exec: execs.exec,
   execStream: execs.execStream,
+  killExec: execs.killExec,
   attach: execs.attach,
   readFile: files.readFile,
   writeFile: files.writeFile,

@@ -1,7 +1,7 @@
 /** What sandboxes did and do: output of detached commands, audit records, events. */
 import { recordTypes } from "../../audit/events.js";
 import { answerObject, field, named, object, optional } from "../schema/object-shape.js";
-import { choice, flag, list, nullable, text, whole } from "../schema/shapes.js";
+import { choice, flag, list, nullable, text, type ValueOf, whole } from "../schema/shapes.js";
 import { count, time } from "./answers.js";
 import { encoding } from "./fields.js";
 import { answer, eventStream, operation } from "./operation.js";
@@ -9,7 +9,7 @@ import { namedErrors } from "./sandboxes.js";
 
 const tag = "watching";
 
-const logEntry = named(
+export const logAnswer = named(
   "ExecLog",
   answerObject({
     exec: field(text(), "The command, among all of this sandbox."),
@@ -28,6 +28,8 @@ const logEntry = named(
   }),
 );
 
+export type ExecLogAnswer = ValueOf<typeof logAnswer>;
+
 export const logs = operation({
   id: "getLogs",
   method: "GET",
@@ -37,10 +39,11 @@ export const logs = operation({
   scope: ["read", "sandboxes"],
   query: object({
     exec: optional(text({ minLength: 1, maxLength: 64 }), "Only of this command."),
+    tail: optional(whole({ min: 0, max: 1_000_000 }), "Only so many of the last lines of each command."),
     encoding: optional(encoding, "How output is written in the answer (utf8)."),
   }),
   answers: [
-    answer(200, "Oldest first.", named("Logs", answerObject({ execs: field(list(logEntry), "Detached commands.") }))),
+    answer(200, "Oldest first.", named("Logs", answerObject({ execs: field(list(logAnswer), "Detached commands.") }))),
   ],
   errors: namedErrors,
 });

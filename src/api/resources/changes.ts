@@ -18,16 +18,22 @@ type ApplyAnswer = NonNullable<RunResult["changes"]>;
 
 export const diffSandbox: HandlerFor<"diffSandbox"> = async ({ caller, params, query, signal }, backing) => {
   const sandbox = sandboxFor(caller, backing, params.name);
-  const changes = changesOf(sandbox);
   const paths = inField("path", () => projectPaths(query.path === undefined ? [] : [query.path]));
   if (query.format === "patch") return await patchOf(sandbox, { caller, paths, signal, backing });
-  const found = await backing.places.at(caller, signal, () => changes.list(sandbox.stateDir, { paths }, signal));
-  const answer: DiffAnswer = {
+  return data(await backing.places.at(caller, signal, () => changesSeen(sandbox, paths, signal)));
+};
+
+export async function changesSeen(
+  sandbox: Sandbox,
+  paths: readonly string[],
+  signal: AbortSignal,
+): Promise<DiffAnswer> {
+  const found = await changesOf(sandbox).list(sandbox.stateDir, { paths }, signal);
+  return {
     changes: found.changes.map(changeAnswer).sort((one, other) => (one.path < other.path ? -1 : 1)),
     truncated: found.omitted > 0,
   };
-  return data(answer);
-};
+}
 
 interface PatchOptions {
   readonly caller: Caller;

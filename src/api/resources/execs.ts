@@ -2,6 +2,7 @@
 import { deferred } from "../../core/deferred.js";
 import { exitStatus } from "../../runtime/command-end.js";
 import { awaitCommand } from "../../runtime/run-once.js";
+import { endCommand } from "../../runtime/sandboxes/end-command.js";
 import type { Sandbox, SandboxExec } from "../../runtime/sandboxes/index.js";
 import { type ApiCall, type Backing, type HandlerFor, sandboxFor } from "../call.js";
 import { type CapturedField, capture, stdinOf, succeeded } from "../commands/captured.js";
@@ -68,6 +69,12 @@ export const execStream: HandlerFor<"execStream"> = async (asked, backing) => {
         };
       }),
   };
+};
+
+export const killExec: HandlerFor<"killExec"> = async ({ caller, params }, backing) => {
+  const sandbox = sandboxFor(caller, backing, params.name);
+  const { id, state } = await endCommand(sandbox, params.exec);
+  return data({ exec: id, sandbox: sandbox.name, state });
 };
 
 async function detach(asked: ExecCall, sandbox: Sandbox, backing: Backing): Promise<object> {

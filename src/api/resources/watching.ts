@@ -1,21 +1,18 @@
 /** Events and logs of sandboxes, for callers who may see them. */
-import { Buffer } from "node:buffer";
 import { query as queryAudit } from "../../audit/query.js";
 import type { AuditRecord } from "../../audit/reader.js";
 import { AgentKernelError } from "../../core/errors.js";
 import { redactor } from "../../core/redact.js";
 import { auditFolder } from "../../core/state-folders.js";
-import { exitStatus } from "../../runtime/command-end.js";
-import type { ExecInfo, Sandbox, SandboxEvent } from "../../runtime/sandboxes/index.js";
+import type { SandboxEvent } from "../../runtime/sandboxes/index.js";
 import { isAdmin, maySee } from "../auth/caller.js";
 import { type ApiCall, type Backing, type HandlerFor, sandboxFor } from "../call.js";
 import { data, type Reply } from "../http/reply.js";
 import { EventStream } from "../sse.js";
+import { logOf } from "./command-logs.js";
 import { timeOf } from "./sandboxes.js";
 
 const USUAL_RECORDS = 100;
-/** The newest of one command's output that an answer holds. */
-const MAX_LOG_BYTES = 1 << 20;
 
 export const logs: HandlerFor<"logs"> = async ({ caller, params, query, signal }, backing) => {
   const sandbox = sandboxFor(caller, backing, params.name);
@@ -27,38 +24,9 @@ export const logs: HandlerFor<"logs"> = async ({ caller, params, query, signal }
     });
   }
   const execs: object[] = [];
-  for (const info of wanted) execs.push(await logOf(sandbox, info, query.encoding ?? "utf8", signal));
+  for (const info of wanted) execs.push(await logOf(sandbox, info, query, signal));
   return data({ execs });
 };
-
-async function logOf(
-  sandbox: Sandbox,
-  info: ExecInfo,
-  encoding: "utf8" | "base64",
-  signal: AbortSignal,
-): Promise<object> {
-  const parts: Record<1 | 2, Buffer[]> = { 1: [], 2: [] };
-  let dropped = 0;
-  for await (const piece of sandbox.logs(info.id, { follow: false, tailBytes: MAX_LOG_BYTES, signal })) {
-    if ("bytes" in piece) parts[piece.stream].push(Buffer.from(piece.bytes));
-    else dropped += piece.lostBytes;
-  }
-  return {
-    exec: info.id,
-    command: info.argv,
-    state: info.state,
-    started_at: timeOf(info.startedAtMs),
-    ended_at: info.endedAtMs === null ? null : timeOf(info.endedAtMs),
-    exit_code:
-      info.state === "ended" ? exitStatus({ exit: { ...info, usage: noUsage }, timedOut: info.timedOut }) : null,
-    stdout: Buffer.concat(parts[1]).toString(encoding),
-    stderr: Buffer.concat(parts[2]).toString(encoding),
-    encoding,
-    dropped_bytes: dropped,
-  };
-}
-
-const noUsage = { userUs: 0, systemUs: 0, maxRssKiB: 0 };
 
 type AuditQuery = {
   readonly type?: string;

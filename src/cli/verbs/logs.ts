@@ -1,6 +1,7 @@
 /** `logs`: the output of a detached command, on the streams that it was written to. */
 import { AgentKernelError } from "../../core/errors.js";
 import type { Invocation } from "../../invocation/index.js";
+import { parseCount } from "../../policy/resources.js";
 import type { LogPiece, Sandbox } from "../../runtime/sandboxes/index.js";
 import { wordsOf } from "../images/words.js";
 import type { ParsedOptions } from "../option-spec.js";
@@ -19,7 +20,11 @@ export async function execute(parsed: ParsedOptions, invocation: Invocation): Pr
   invocation.gone?.onGone(stop);
   invocation.stdout.onClosed(stop);
   try {
-    const pieces = sandbox.logs(id, { follow: parsed.flags.has("follow"), signal: abort.signal });
+    const pieces = sandbox.logs(id, {
+      follow: parsed.flags.has("follow"),
+      tailLines: tailOf(parsed),
+      signal: abort.signal,
+    });
     if (parsed.flags.has("json")) await printJson(pieces, invocation);
     else await print(pieces, invocation, abort.signal);
     return signals.first === null ? 0 : 128 + signals.first;
@@ -27,6 +32,14 @@ export async function execute(parsed: ParsedOptions, invocation: Invocation): Pr
     signals.stop();
   }
 }
+
+function tailOf({ values }: ParsedOptions): number | undefined {
+  const text = values.get("tail")?.[0];
+  return text === undefined || text === "all" ? undefined : parseCount("--tail", text, tailRange);
+}
+
+const MOST_LINES = 1_000_000;
+const tailRange = { min: 0, max: MOST_LINES, whole: true, text: `0 to ${MOST_LINES}`, example: "100" };
 
 function lastDetached(sandbox: Sandbox): string {
   const last = sandbox.execs().findLast(({ detached, state }) => detached && state !== "failed");

@@ -132,7 +132,7 @@ export class McpHttp implements McpDoor {
 /** No folder of the host is this caller's project: none was named. */
 function hostOf(
   caller: Caller,
-  { own, host, sandboxes, places, outputs, redactFor, runs, settleLater }: Backing,
+  { own, host, sandboxes, places, outputs, redactFor, runs, settleLater, whileValid }: Backing,
 ): McpHost {
   return {
     caller,
@@ -145,6 +145,7 @@ function hostOf(
     redact: redactFor(caller),
     serve: () => () => {},
     settleLater,
+    whileValid,
     noteRun: (sandbox) => runs.note(sandbox, caller.id),
   };
 }

@@ -22,6 +22,7 @@ export function bareHost(more: Partial<McpHost> = {}): McpHost {
     redact: redactor(),
     serve: () => () => {},
     settleLater: () => {},
+    whileValid: () => () => {},
     noteRun: () => {},
     ...more,
   };

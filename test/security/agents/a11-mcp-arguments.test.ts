@@ -48,6 +48,7 @@ const openNothing: Readonly<Record<string, string>> = {
   encoding: "how content is written",
   mode: "permission bits inside the sandbox",
   offset: "where an answer begins",
+  exec: "a command of a sandbox that the name reaches",
   limit: "how long an answer is, bounded",
   streaming: "whether output is told early",
   ttl: "a sandbox lives for ever without it",
@@ -97,12 +98,14 @@ describe("A11 arguments of MCP tools", () => {
     client = await start(["--user", "1000"]);
     const made = await call(client, "sandbox_session_create", { name: "own" });
     expect(made.isError, made.text).toBe(false);
+    const lasting = await call(client, "sandbox_create", { name: "lasting" });
+    expect(lasting.isError, lasting.text).toBe(false);
     const theirs = await runCli(caller, ["create", "theirs"], { cwd: other.path });
     expect(theirs.status, theirs.stderr).toBe(0);
   });
   afterAll(async () => {
     await client?.close();
-    await runCli(caller, ["remove", "--force", "theirs"]);
+    await runCli(caller, ["remove", "--force", "theirs", "lasting"]);
     await runCli(caller, ["daemon", "stop", "--all"]);
     service?.close();
   });
@@ -161,6 +164,8 @@ describe("A11 arguments of MCP tools", () => {
   const ofTool: Readonly<Record<string, string>> = {
     "sandbox_exec.command": "a program in a sandbox that is there",
     "sandbox_exec.timeout_ms": "the sandbox's own limit holds besides, and is tested below",
+    "sandbox_background.command": "a program in a sandbox that is there",
+    "sandbox_background.timeout_ms": "the sandbox's own limit holds besides",
     "sandbox_create.name": "it is taken, or it is new",
     "sandbox_session_create.name": "it is taken, or it is new",
   };
@@ -168,6 +173,8 @@ describe("A11 arguments of MCP tools", () => {
     sandbox_run: { command: ["true"] },
     sandbox_create: { name: "made" },
     sandbox_exec: { name: "own", command: ["true"] },
+    sandbox_background: { name: "lasting", command: ["true"] },
+    sandbox_kill: { name: "lasting", exec: "x00000000" },
     sandbox_file_read: { name: "own", path: "/etc/hostname" },
     sandbox_file_write: { name: "own", path: "/tmp/a", content: "" },
   };
@@ -245,7 +252,7 @@ describe("A11 arguments of MCP tools", () => {
     const mine = await runCli(caller, ["create", "mine"], { cwd: project.path });
     expect(mine.status, mine.stderr).toBe(0);
     const { data } = await call(client, "sandbox_list");
-    expect(data.sandboxes.map(({ name }: { name: string }) => name)).toEqual(["own", "mine"]);
+    expect(data.sandboxes.map(({ name }: { name: string }) => name)).toEqual(["own", "lasting", "mine"]);
     const uri = "agentkernel://sandboxes/theirs/files/workspace/other.txt";
     await expect(client.readResource({ uri })).rejects.toThrow(/there is no sandbox theirs/);
     expect((await call(client, "sandbox_remove", { name: "mine" })).isError).toBe(false);
