@@ -24,6 +24,8 @@ type Config struct {
 	RequestTimeout time.Duration
 	// MaxRetries is how often a request is sent again where that is safe (2); negative: never.
 	MaxRetries int
+	// Program is the command line that Local starts; otherwise AGENTKERNEL_PROGRAM, else agentkernel on the PATH.
+	Program string
 }
 
 // Client is a server of agentkernel. It can be used by many goroutines at once.

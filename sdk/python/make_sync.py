@@ -11,6 +11,8 @@ from pathlib import Path
 
 package = Path(__file__).parent / "agentkernel"
 words = [
+    (r"from anyio import to_thread\n\n", ""),
+    (r"await to_thread\.run_sync\((\w+), (\w+)\)", r"\1(\2)"),
     (r"from anyio import sleep", "from time import sleep"),
     (r"\bAsyncGenerator\[(\w+), None\]", r"Generator[\1, None, None]"),
     (r"AsyncHTTPTransport", "HTTPTransport"),

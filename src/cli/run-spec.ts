@@ -175,7 +175,7 @@ function parseMount(text: string, cwd: string): Mount {
 const MAX_PORT = 65_535;
 
 /** `[ADDRESS:]HOST:GUEST`. */
-function parsePublished(text: string): PublishedPort {
+export function parsePublished(text: string): PublishedPort {
   const match = /^(?:(\[[0-9A-Fa-f:.]+\]|[0-9.]+):)?(\d{1,5}):(\d{1,5})$/.exec(text);
   const [, address = "127.0.0.1", host = "", guest = ""] = match ?? [];
   const bare = address.replace(/^\[|\]$/g, "");

@@ -10,6 +10,14 @@ const startOption: OptionSpec = { long: "start", help: "start it at once (exec a
 
 const noMemoryOption: OptionSpec = { long: "no-memory", help: "files alone, also of a machine that runs" };
 
+const publishInsteadOption: OptionSpec = {
+  long: "publish",
+  short: "P",
+  value: "[ADDR:]HOST:GUEST",
+  repeats: true,
+  help: "publish this port and not those of the original; none: no port (repeatable)",
+};
+
 export const failOnConflictOption: OptionSpec = {
   long: "fail-on-conflict",
   help: "with --workspace sync: status 1 where something was not carried over, since the host changed it meanwhile",
@@ -167,7 +175,7 @@ export const sandboxVerbs: readonly VerbSpec[] = [
     summary: "make a new sandbox of a snapshot",
     usage: "restore [options] SNAPSHOT NEWNAME",
     examples: ["agentkernel restore before-upgrade box2", "agentkernel restore --start before-upgrade box2"],
-    options: [startOption, noMemoryOption, jsonOption],
+    options: [startOption, noMemoryOption, publishInsteadOption, jsonOption],
     rest: { kind: "words", completes: "snapshot" },
     daemon: "required",
     load: () => import("./verbs/restore.js"),
@@ -176,8 +184,8 @@ export const sandboxVerbs: readonly VerbSpec[] = [
     name: "fork",
     summary: "make a second sandbox of one, with everything that it has written",
     usage: "fork [options] NAME NEWNAME",
-    examples: ["agentkernel fork box try-it", "agentkernel fork --start box try-it"],
-    options: [startOption, noMemoryOption, jsonOption],
+    examples: ["agentkernel fork box try-it", "agentkernel fork --start --publish 8081:80 box try-it"],
+    options: [startOption, noMemoryOption, publishInsteadOption, jsonOption],
     rest: { kind: "words", completes: "sandbox" },
     daemon: "required",
     load: () => import("./verbs/fork.js"),

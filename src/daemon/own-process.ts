@@ -33,6 +33,8 @@ export async function runDaemon(options: DaemonProcess, onReady: (daemon: Daemon
       void daemon.stop(`by ${name}`);
     });
   }
+  // Beside this listener no debugger of Node's is opened.
+  process.on("SIGUSR1", () => log.say("by SIGUSR1: nothing"));
   const die = (error: unknown) => {
     log.say(`a fault of its own: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
     process.exit(1);

@@ -11,9 +11,10 @@ import type { Readable, Writable } from "node:stream";
 import { distFolder } from "../core/build-id.js";
 import { nativeBinary } from "../core/native-binary.js";
 import type { HostEnvironment } from "../core/state-folders.js";
+import { commandSignals, endingSignals } from "../invocation/index.js";
 
 const SOCKET_FD = 3;
-const PASSED_ON = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"] as const;
+const PASSED_ON = [...endingSignals, ...commandSignals];
 
 type RelayEnd =
   | { readonly how: "status"; readonly status: number }

@@ -7,6 +7,7 @@ import { dirname, join } from "node:path";
 import { isFileError } from "./file-error.js";
 
 const LINK_NAME = "watched";
+const WATCH_AFTER_MS = 200;
 
 export class WatchedSources {
   readonly #dist: string;
@@ -25,9 +26,9 @@ export class WatchedSources {
   static open(dist: string, folder: string): WatchedSources {
     const sources = new WatchedSources(dist, folder);
     rmSync(sources.#link, { force: true });
-    // More than a thousand files, and the process that started this one waits until it is ready. Without the link,
-    // clients look by themselves.
-    setImmediate(() => sources.#watch());
+    // More than a thousand files: whoever started this process asks for its state first. Without the link, clients look
+    // by themselves.
+    setTimeout(() => sources.#watch(), WATCH_AFTER_MS).unref();
     return sources;
   }
 

@@ -82,9 +82,15 @@ export interface CommandOutput {
 export const endingSignals = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"] as const;
 export type EndingSignal = (typeof endingSignals)[number];
 
+/** Signals that mean something to the command alone. */
+export const commandSignals = ["SIGUSR1", "SIGUSR2"] as const;
+export type CommandSignal = (typeof commandSignals)[number];
+
 export interface SignalSource {
   /** A signal that nobody listens for ends the caller. Returns how to stop listening. */
   onEnding(listener: (name: EndingSignal) => void): () => void;
+  /** A signal that nobody listens for has its usual effect on the caller. Returns how to stop listening. */
+  onCommandSignal(listener: (name: CommandSignal) => void): () => void;
   /** The caller was stopped (Ctrl-Z), or goes on. Returns how to stop listening. */
   onPause(listener: (isPaused: boolean) => void): () => void;
 }

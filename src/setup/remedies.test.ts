@@ -1,10 +1,16 @@
+import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Check } from "../doctor/index.js";
 import { type MachineFacts, remediesFor, sameRepair, systemsIn } from "./remedies.js";
 
-const debian: MachineFacts = { systems: ["debian"], userName: "ada", isRoot: false };
+const debian: MachineFacts = {
+  systems: ["debian"],
+  userName: "ada",
+  isRoot: false,
+  namespaceMakers: ["/opt/it's {mine}/ak-jail", "/opt/ak-probe"],
+};
 
 function failing(name: Check["name"], nextStep: string): Check {
   return { name, state: "fails", detail: "it does not work", nextStep, ms: 1 };
@@ -48,6 +54,19 @@ describe("what repairs a layer", () => {
     ]);
     const modules = hints.find((hint) => hint.includes("nft_redir")) ?? "";
     expect(commands("redirect", modules)[0]).toBe("modprobe -a nf_tables nft_chain_nat nft_redir nft_reject_inet");
+  });
+
+  it("is a profile of our own programs alone where AppArmor restricts user namespaces", () => {
+    const hint = probeTexts().find((text) => text.startsWith("AppArmor restricts user namespaces")) ?? "";
+    const [write = "", load] = commands("userns", hint);
+    expect(load).toBe("apparmor_parser --replace /etc/apparmor.d/agentkernel");
+    const printed = execFileSync("/bin/sh", ["-c", write.replace(/ > \S+$/, "")], { encoding: "utf8" });
+    expect(printed.split("\n")).toEqual([
+      "abi <abi/4.0>,",
+      'profile agentkernel-ak-jail "/opt/it\'s \\{mine\\}/ak-jail" flags=(unconfined) { userns, }',
+      'profile agentkernel-ak-probe "/opt/ak-probe" flags=(unconfined) { userns, }',
+      "",
+    ]);
   });
 
   it("is a package of this system, or words where the system is not known", () => {

@@ -1,7 +1,9 @@
 /** From what `doctor` found to commands that repair it, as a person would type them. Pure but for `machineFacts`. */
 import { readFileSync } from "node:fs";
 import { account, userId } from "../core/account.js";
+import { nativeBinary } from "../core/native-binary.js";
 import type { Check } from "../doctor/index.js";
+import { installProfile } from "./apparmor-profile.js";
 
 export interface MachineFacts {
   /** `ID` and `ID_LIKE` of /etc/os-release. */
@@ -9,6 +11,8 @@ export interface MachineFacts {
   /** Null for a user id without an entry in the list of accounts, to which no range can be assigned. */
   readonly userName: string | null;
   readonly isRoot: boolean;
+  /** Paths of our programs that make user namespaces. */
+  readonly namespaceMakers: readonly string[];
 }
 
 export interface Remedy {
@@ -58,7 +62,9 @@ export function sameRepair(remedies: readonly Remedy[]): readonly (readonly [Rem
   return [...groups.values()];
 }
 
-function commandsFor(layer: Check["name"], nextStep: string, { systems, userName, isRoot }: MachineFacts): string[] {
+function commandsFor(layer: Check["name"], nextStep: string, facts: MachineFacts): string[] {
+  const { systems, userName, isRoot } = facts;
+  if (nextStep.startsWith("AppArmor restricts user namespaces")) return installProfile(facts.namespaceMakers);
   const [, setting] = /`sysctl -w ([a-z_.]+=\d+)`/.exec(nextStep) ?? [];
   if (setting !== undefined) return [`sysctl -w ${setting}`, `echo '${setting}' >> ${SYSCTL_FILE}`];
   const [, modules] = /`modprobe (?:-a )?([a-z0-9_ ]+)`/.exec(nextStep) ?? [];
@@ -86,7 +92,9 @@ function quoted(word: string): string {
 }
 
 export function machineFacts(): MachineFacts {
-  return { systems: systemsIn(osRelease()), userName: account()?.name ?? null, isRoot: userId() === 0 };
+  const namespaceMakers = (["ak-jail", "ak-unpack", "ak-probe"] as const).map(nativeBinary);
+  const systems = systemsIn(osRelease());
+  return { systems, userName: account()?.name ?? null, isRoot: userId() === 0, namespaceMakers };
 }
 
 export function systemsIn(text: string): readonly string[] {

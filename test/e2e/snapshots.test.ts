@@ -57,6 +57,32 @@ describe.each(actors)("as $name", (actor) => {
     });
   });
 
+  it("a copy publishes other ports than its original where that is asked for, and the same otherwise", async () => {
+    await inWorld(actor, async (world) => {
+      const ports = async (name: string) =>
+        (await world.info(name)).ports.map(({ host_port, guest_port }) => [host_port, guest_port]);
+      await world.started("box", ["--publish", "0:8000"]);
+      const [[taken] = []] = await ports("box");
+      await world.ok(["stop", "box"]);
+      await world.ok(["snapshot", "--name", "kept", "box"]);
+      await world.ok(["fork", "--start", "--publish", "0:9000", "--publish", "0:9001", "box", "other"]);
+      const others = await ports("other");
+      expect(others.map(([, inside]) => inside)).toEqual([9000, 9001]);
+      expect(others.flat()).not.toContain(taken);
+      await world.ok(["restore", "--start", "--publish", "none", "kept", "quiet"]);
+      expect(await ports("quiet")).toEqual([]);
+      await world.ok(["restore", "--start", "kept", "alike"]);
+      expect((await ports("alike")).map(([, inside]) => inside)).toEqual([8000]);
+      for (const wrong of [
+        ["--publish", "none", "--publish", "0:80"],
+        ["--publish", "80"],
+      ]) {
+        expect(await world.ak(["fork", ...wrong, "box", "never"])).toMatchObject({ status: 125 });
+      }
+      expect(Object.keys(await world.states()).sort()).toEqual(["alike", "box", "other", "quiet"]);
+    });
+  });
+
   it("a fork and its original share nothing from then on, and each can be removed", async () => {
     await inWorld(actor, async (world) => {
       await world.ok(["create", "--no-network", "--workspace", "none", "box"]);

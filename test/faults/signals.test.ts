@@ -65,6 +65,19 @@ describe.each(callers)("$title", (actor) => {
     });
   });
 
+  it.each(["SIGUSR1", "SIGUSR2"] as const)(
+    "%s reaches the command as often as it is sent, and does not end it",
+    async (signal) => {
+      const counting = `n=0; trap 'n=$((n+1)); echo got $n' ${signal.slice(3)}; echo running; while [ $n -lt 2 ]; do sleep 0.01; done`;
+      const cli = new WatchedCli(actor, [...run, counting]);
+      await cli.until(/running/);
+      cli.child.kill(signal);
+      await cli.until(/got 1/);
+      cli.child.kill(signal);
+      expect(await cli.end).toMatchObject({ status: 0, stdout: "running\ngot 1\ngot 2\n" });
+    },
+  );
+
   it("a command that tidies up has more than a moment for it, unless --grace says otherwise", async () => {
     const tidying = "trap 'sleep 2; echo tidy; exit 9' TERM; echo running; while :; do sleep 0.01; done";
     const ended = async (options: readonly string[]) => {

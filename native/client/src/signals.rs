@@ -8,7 +8,7 @@ use std::os::fd::{AsFd, BorrowedFd, FromRawFd};
 use std::os::unix::net::UnixStream;
 
 /// Passed on to the daemon, which decides what they mean.
-const FORWARDED: [i32; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT];
+const FORWARDED: [i32; 6] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT, libc::SIGUSR1, libc::SIGUSR2];
 /// Signals of the terminal and of the shell's job control.
 const OF_TERMINAL: [i32; 3] = [libc::SIGTSTP, libc::SIGCONT, libc::SIGWINCH];
 

@@ -63,6 +63,13 @@ func play(one scenario) error {
 		config.BaseURL = os.Getenv("CONFORMANCE_SCRIPTED_URL") + "/" + one.ID
 	}
 	client := agentkernel.New(config)
+	if one.Server == "local" {
+		started, err := agentkernel.Local(context.Background(), config)
+		if err != nil {
+			return err
+		}
+		client = started
+	}
 	defer client.Close()
 	made := &made{client, map[string]*agentkernel.Session{}}
 	for index, step := range one.Steps {

@@ -280,7 +280,8 @@ async def main(is_async: bool, file: str, server: str) -> None:
             continue
         url = f"{os.environ['CONFORMANCE_SCRIPTED_URL']}/{scenario['id']}" if server == "scripted" else None
         settings = scenario.get("client", {})
-        client: Any = (AsyncAgentKernel if is_async else AgentKernel)(url, **settings)
+        kind = AsyncAgentKernel if is_async else AgentKernel
+        client: Any = await finished(kind.local(**settings)) if server == "local" else kind(url, **settings)
         calls = Calls(client)
         for index, step in enumerate(scenario["steps"]):
             refuse_unknown(step)

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::connection::{Call, Connection, bearer};
 use crate::error::{Error, WireError};
 use crate::link::Links;
+use crate::local::start_daemon;
 use crate::place::{Place, variable};
 use crate::records::{CreateOptions, Health, RunOptions, RunResult, Version};
 use crate::retry::random_u32;
@@ -60,10 +61,23 @@ impl Builder {
         self
     }
 
-    pub fn build(self) -> Result<AgentKernel, Error> {
+    pub fn build(mut self) -> Result<AgentKernel, Error> {
+        let place = Place::find(self.base_url.take())?;
+        self.at(place)
+    }
+
+    /// The user's own daemon on this machine, which is started where none is up; such a one ends after an hour with
+    /// nothing to do. `AGENTKERNEL_PROGRAM` names the command line; otherwise it is `agentkernel` on the `PATH`. The base
+    /// URL has no say.
+    pub async fn local(self) -> Result<AgentKernel, Error> {
+        let socket = start_daemon().await?;
+        self.at(Place::Unix(socket))
+    }
+
+    fn at(self, place: Place) -> Result<AgentKernel, Error> {
         let key = self.api_key.or_else(|| variable("AGENTKERNEL_API_KEY"));
         let connection = Arc::new(Connection {
-            place: Place::find(self.base_url)?,
+            place,
             api_key: key.map(|key| bearer(&key)).transpose()?,
             request_timeout: self.request_timeout,
             max_retries: self.max_retries,
@@ -158,6 +172,11 @@ impl AgentKernel {
             request_timeout: Duration::from_secs(120),
             max_retries: 2,
         }
+    }
+
+    /// As `builder().local()`.
+    pub async fn local() -> Result<Self, Error> {
+        Self::builder().local().await
     }
 
     /// Runs a command in a sandbox of its own. A command that fails is a result too: `exit_code` says how it ended.

@@ -17,6 +17,7 @@ mod error_code;
 mod files;
 mod input;
 mod link;
+mod local;
 mod network;
 mod place;
 mod records;

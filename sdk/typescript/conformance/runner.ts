@@ -33,13 +33,11 @@ for (const scenario of scenariosIn(filled, server)) {
   refuseUnknown(scenario);
   const { id, client: settings, steps } = scenario;
   const baseUrl = server === "scripted" ? `${process.env.CONFORMANCE_SCRIPTED_URL}/${id}` : undefined;
-  await using client = new AgentKernel({
-    baseUrl,
-    fetch: isByFetch ? fetch : undefined,
-    apiKey: settings?.api_key,
-    requestTimeoutMs: settings?.request_timeout_ms,
-    maxRetries: settings?.max_retries,
-  });
+  const limits = { requestTimeoutMs: settings?.request_timeout_ms, maxRetries: settings?.max_retries };
+  await using client =
+    server === "local"
+      ? await AgentKernel.local(limits)
+      : new AgentKernel({ ...limits, baseUrl, fetch: isByFetch ? fetch : undefined, apiKey: settings?.api_key });
   const call: Call = { client, sandboxes: new Map() };
   for (const [index, step] of steps.entries()) {
     if (step.skip?.[sdk] !== undefined) continue;

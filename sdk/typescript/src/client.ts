@@ -3,6 +3,7 @@ import { commandCall } from "./commands.js";
 import { type CallOptions, Connection, type ConnectionOptions } from "./connection.js";
 import { ApiError, type ApiErrorBody } from "./errors.js";
 import { type CommandEvent, commandEvents } from "./events.js";
+import { localUrl } from "./place.js";
 import type { CreateOptions, Health, RunOptions, RunResult, Version } from "./records.js";
 import { Session } from "./sandbox.js";
 import { createSandbox, Sandboxes } from "./sandboxes.js";
@@ -16,6 +17,11 @@ type BatchItem =
   | { readonly success: true; readonly data: RunResult }
   | { readonly success: false; readonly error: ApiErrorBody };
 
+export interface LocalOptions extends Omit<ConnectionOptions, "baseUrl" | "fetch" | "apiKey"> {
+  /** The command line; otherwise AGENTKERNEL_PROGRAM, else `agentkernel` on the PATH. */
+  readonly program?: string | undefined;
+}
+
 /** Of a session whose program died, so that nothing is left for ever. */
 const SESSION_TTL = "24h";
 
@@ -28,6 +34,14 @@ export class AgentKernel implements AsyncDisposable {
     this.#connection = new Connection(options);
     this.sandboxes = new Sandboxes(this.#connection);
     this.snapshots = new Snapshots(this.#connection);
+  }
+
+  /**
+   * The user's own daemon on this machine, which is started where none is up; such a one ends after an hour with nothing
+   * to do. AGENTKERNEL_BASE_URL has no say.
+   */
+  static async local({ program, ...options }: LocalOptions = {}): Promise<AgentKernel> {
+    return new AgentKernel({ ...options, baseUrl: await localUrl(program) });
   }
 
   /** Runs a command in a sandbox of its own. A command that fails is a result too: `exitCode` says how it ended. */

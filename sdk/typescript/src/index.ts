@@ -2,7 +2,7 @@
  * The SDK for TypeScript and JavaScript: the HTTP API of agentkernel as calls with types. It runs nothing itself, and
  * depends on nothing but what Node, Bun, Deno or a browser has.
  */
-export { AgentKernel, type BatchCommand } from "./client.js";
+export { AgentKernel, type BatchCommand, type LocalOptions } from "./client.js";
 export type { CallOptions, ConnectionOptions } from "./connection.js";
 export { type ErrorCode, errorTable } from "./error-codes.js";
 export {

@@ -38,6 +38,13 @@ export async function openPlace({ baseUrl, fetch: given }: PlaceOptions): Promis
   return { transport, localToken: () => node?.localToken(place, process.env) };
 }
 
+/** Starts the user's daemon unless it is up. The URL of its socket. */
+export async function localUrl(program = environment("AGENTKERNEL_PROGRAM") ?? "agentkernel"): Promise<string> {
+  if (!isNode()) throw new AgentKernelError("a daemon can only be started from Node, Bun or Deno");
+  const { startLocalDaemon } = await import("./node/index.js");
+  return await startLocalDaemon(program);
+}
+
 function checked(place: string): string {
   let url: URL;
   try {

@@ -54,6 +54,7 @@ export async function execute(
   const audit = openRunAudit(temporaryId(), request, invocation, shared);
   const abort = new AbortController();
   const signals = new EndingSignals(invocation.signals, () => abort.abort());
+  signals.keepCommandSignals();
   invocation.gone?.onGone(() => abort.abort());
   const run: Run = { request, invocation, audit, signals, abort: abort.signal, isReleased: false, ...options };
   try {

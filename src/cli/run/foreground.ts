@@ -27,6 +27,8 @@ export async function waitInForeground(foreground: Foreground): Promise<CommandE
   if (signals.first !== null) wait.interrupt(signals.first, graceMs);
   // Whoever stops us means the command too, as with a local process in the foreground.
   const stopPausing = invocation.signals.onPause((isPaused) => exec.signal(isPaused ? SIGSTOP : SIGCONT, "tree"));
+  // As `kill` would: what the command has started may not know these signals, and die.
+  signals.passCommandSignalsTo((signal) => exec.signal(signal, "process"));
   try {
     // A guest that never answers must not hold up the time limit.
     await Promise.race([exec.opened, wait.end, vanished]);

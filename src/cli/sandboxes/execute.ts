@@ -26,6 +26,7 @@ export async function executeIn(args: ExecArguments, invocation: Invocation, abo
   const sandbox = sandboxOf(invocation, args.name);
   const abort = new AbortController();
   const signals = new EndingSignals(invocation.signals, () => abort.abort());
+  signals.keepCommandSignals();
   invocation.gone?.onGone(() => abort.abort());
   try {
     await ensureRunning(sandbox, invocation, abort.signal);

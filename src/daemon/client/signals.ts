@@ -1,14 +1,26 @@
 /** Signals that a client was sent, for whoever listens on its behalf. */
 import { constants } from "node:os";
-import { type EndingSignal, endingSignals, type SignalSource } from "../../invocation/index.js";
+import {
+  type CommandSignal,
+  commandSignals,
+  type EndingSignal,
+  endingSignals,
+  type SignalSource,
+} from "../../invocation/index.js";
 
 export class ClientSignals implements SignalSource {
   readonly #ending = new Set<(name: EndingSignal) => void>();
+  readonly #ofCommand = new Set<(name: CommandSignal) => void>();
   readonly #pausing = new Set<(isPaused: boolean) => void>();
 
   onEnding(listener: (name: EndingSignal) => void): () => void {
     this.#ending.add(listener);
     return () => this.#ending.delete(listener);
+  }
+
+  onCommandSignal(listener: (name: CommandSignal) => void): () => void {
+    this.#ofCommand.add(listener);
+    return () => this.#ofCommand.delete(listener);
   }
 
   onPause(listener: (isPaused: boolean) => void): () => void {
@@ -22,6 +34,11 @@ export class ClientSignals implements SignalSource {
     if (signal === SIGTSTP || signal === SIGCONT) {
       for (const listener of [...this.#pausing]) listener(signal === SIGTSTP);
       return true;
+    }
+    const forCommand = commandSignals.find((known) => constants.signals[known] === signal);
+    if (forCommand !== undefined) {
+      for (const listener of [...this.#ofCommand]) listener(forCommand);
+      return this.#ofCommand.size > 0;
     }
     const name = endingSignals.find((known) => constants.signals[known] === signal);
     if (name === undefined) throw new RangeError(`a client passes on the unknown signal ${signal}`);

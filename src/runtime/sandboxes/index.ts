@@ -281,7 +281,8 @@ export class Sandboxes {
       const { version, policyVersion: _, from: __, madeIn: ___, ...kept } = origin.record;
       const now = this.#home.clock.now();
       const fresh = { id: newId(name), name, owner: request.owner, created: now, ttlFrom: now, hasRun: false };
-      const record: SandboxRecord = { ...kept, version, ...fresh, policyVersion: 1, from: origin.from };
+      const publish = request.publish ?? kept.publish;
+      const record: SandboxRecord = { ...kept, version, ...fresh, publish, policyVersion: 1, from: origin.from };
       return await this.#make(record, request.hostEnv, (into) => origin.fill(into, request));
     });
   }

@@ -51,6 +51,8 @@ export interface CopyRequest extends CopyOptions {
   readonly owner: string | null;
   /** Of whoever asks: values of secrets are looked for here. */
   readonly hostEnv: HostEnv;
+  /** In place of the ports that the original publishes. */
+  readonly publish?: readonly PublishedPort[] | undefined;
 }
 
 export interface StartOptions {

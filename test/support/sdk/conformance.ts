@@ -2,11 +2,12 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Actor, actors, environmentOf } from "../actors.js";
+import { type Actor, actors, environmentOf, programOf } from "../actors.js";
 import { ApiServer } from "../api-server.js";
+import { clientOf } from "../daemon.js";
 import { difference, joinOutput } from "./match.js";
 import { buildSdk, type Outcome, outputOf, runScenarios, type Sdk } from "./runners.js";
-import { readScenarios, type Scenario, unknownPath } from "./scenarios.js";
+import { localPath, readScenarios, type Scenario, unknownPath } from "./scenarios.js";
 import { ScriptedServer } from "./scripted-server.js";
 
 const BUILD_MS = 300_000;
@@ -64,6 +65,36 @@ export function describeConformance(sdks: readonly Sdk[]): void {
         skip(mayBe === true && own.some(isUnsupported), "the server says that it does not do this");
         judge(sdk, readScenarios(names).scenarios.find((scenario) => scenario.id === id) as Scenario, own);
       });
+    });
+
+    it.skipIf(sdk.startsNothing)("starts the user's daemon where none is up, and uses the one that is", async () => {
+      const own = clientOf(actor);
+      const program = join(actor.folder(), "agentkernel");
+      const words = programOf(actor).map((word) => `'${word}'`);
+      writeFileSync(program, `#!/bin/sh\nexec ${words.join(" ")} "$@"\n`, { mode: 0o755 });
+      const env = {
+        PATH: process.env.PATH ?? "/usr/bin:/bin",
+        ...environmentOf(own),
+        AGENTKERNEL_PROGRAM: program,
+        // Neither is asked.
+        AGENTKERNEL_BASE_URL: "http://127.0.0.1:9",
+      };
+      const status = async () =>
+        JSON.parse((await outputOf([program, "daemon", "status", "--json"], env)) || "{}").data;
+      try {
+        const pids = [];
+        for (let times = 0; times < 2; times++) {
+          const [outcome] = await runScenarios(sdk, "local", env, localPath);
+          expect(outcome).toMatchObject({ result: { stdout: "hello\n" } });
+          pids.push((await status()).pid);
+        }
+        expect(pids[0]).toBe(pids[1]);
+      } finally {
+        await outputOf([program, "daemon", "stop"], env);
+      }
+      await expect(
+        runScenarios(sdk, "local", { ...env, AGENTKERNEL_PROGRAM: "/nonexistent/ak" }, localPath),
+      ).rejects.toThrow(/\/nonexistent\/ak cannot be started/);
     });
 
     // Each of these is the only one for its server's name, so that one unknown thing does not hide another.

@@ -12,6 +12,8 @@ export interface Sdk {
   readonly example: readonly string[];
   /** It cannot reach the daemon's socket. */
   readonly isTcpOnly?: true;
+  /** It cannot start a daemon. */
+  readonly startsNothing?: true;
 }
 
 const sources = join(repository, "sdk");
@@ -52,6 +54,7 @@ const swiftScript = join(repository, "scripts", "swift.sh");
 /** Tried by a lane of its own: its toolchain is not one that a machine has. */
 export const swift: Sdk = {
   name: "swift",
+  startsNothing: true,
   runner: ["sh", swiftScript, "exec", join(swiftPrograms, "Conformance")],
   example: ["sh", swiftScript, "exec", join(swiftPrograms, "First")],
 };

@@ -8,6 +8,9 @@ export const scenariosPath = join(repository, "sdk", "conformance", "scenarios.j
 /** Scenarios that no runner may pass over: each has something of its own that none of them knows. */
 export const unknownPath = join(repository, "sdk", "conformance", "unknown.json");
 
+/** Of clients that start the server by themselves. */
+export const localPath = join(repository, "sdk", "conformance", "local.json");
+
 interface Expectation {
   readonly result?: unknown;
   readonly events?: readonly Readonly<Record<string, unknown>>[];

@@ -4,8 +4,11 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self, Unpack
 
+from anyio import to_thread
+
 from .._answers import api_error, read_as
 from .._errors import ApiError
+from .._local import start_daemon
 from .._requests import (
     DEFAULT_COMMAND_MS,
     BatchCommand,
@@ -43,6 +46,18 @@ class AsyncAgentKernel:
         self._connection = AsyncConnection(base_url, api_key, request_timeout_ms, max_retries)
         self.sandboxes = AsyncSandboxes(self._connection)
         self.snapshots = AsyncSnapshots(self._connection)
+
+    @classmethod
+    async def local(
+        cls, program: str | None = None, *, request_timeout_ms: float = 120_000, max_retries: int = 2
+    ) -> Self:
+        """
+        The user's own daemon on this machine, which is started where none is up; such a one ends after an hour with
+        nothing to do. `program` is the command line; otherwise AGENTKERNEL_PROGRAM, else `agentkernel` on the PATH.
+        AGENTKERNEL_BASE_URL has no say.
+        """
+        url = await to_thread.run_sync(start_daemon, program)
+        return cls(url, request_timeout_ms=request_timeout_ms, max_retries=max_retries)
 
     async def run(self, command: Sequence[str], **options: Unpack[RunCall]) -> RunResult:
         """Runs a command in a sandbox of its own. One that fails is a result too: `exit_code` says how it ended."""

@@ -6,6 +6,7 @@ from typing import Any, Self, Unpack
 
 from .._answers import api_error, read_as
 from .._errors import ApiError
+from .._local import start_daemon
 from .._requests import (
     DEFAULT_COMMAND_MS,
     BatchCommand,
@@ -43,6 +44,18 @@ class AgentKernel:
         self._connection = Connection(base_url, api_key, request_timeout_ms, max_retries)
         self.sandboxes = Sandboxes(self._connection)
         self.snapshots = Snapshots(self._connection)
+
+    @classmethod
+    def local(
+        cls, program: str | None = None, *, request_timeout_ms: float = 120_000, max_retries: int = 2
+    ) -> Self:
+        """
+        The user's own daemon on this machine, which is started where none is up; such a one ends after an hour with
+        nothing to do. `program` is the command line; otherwise AGENTKERNEL_PROGRAM, else `agentkernel` on the PATH.
+        AGENTKERNEL_BASE_URL has no say.
+        """
+        url = start_daemon(program)
+        return cls(url, request_timeout_ms=request_timeout_ms, max_retries=max_retries)
 
     def run(self, command: Sequence[str], **options: Unpack[RunCall]) -> RunResult:
         """Runs a command in a sandbox of its own. One that fails is a result too: `exit_code` says how it ended."""

@@ -53,8 +53,13 @@ async fn play(scenario: &Value, server: &str) -> Result<(), Box<dyn Error>> {
     if server == "scripted" {
         builder = builder.base_url(format!("{}/{id}", env::var("CONFORMANCE_SCRIPTED_URL")?));
     }
+    let client = if server == "local" {
+        builder.local().await?
+    } else {
+        builder.build()?
+    };
     let mut made = Made {
-        client: builder.build()?,
+        client,
         sandboxes: HashMap::new(),
         sessions: HashMap::new(),
     };
