@@ -45,6 +45,8 @@ export interface BootSpec {
   readonly git?: GitFiles;
   /** Folder for what is not carried over from a synced project, until the user decides. */
   readonly setAside?: string;
+  /** More disk was asked for than memory holds: what it changes is to lie on the host's disk. */
+  readonly isOnDisk?: boolean;
   /** The number of a look ahead at the project that was made for this one. */
   readonly prescan?: number;
 }

@@ -2,6 +2,7 @@
  * All that a command needs before it can start, in order: its image, its way out, and a temporary sandbox, each on
  * record. What was opened is closed again where the next thing fails.
  */
+import { scratchMiB } from "../backends/linux/jail-spec.js";
 import type { Backend } from "../core/backend.js";
 import { isAgentKernelError } from "../core/errors.js";
 import type { ExecRequest } from "../core/exec.js";
@@ -154,7 +155,7 @@ interface StartParts {
 
 async function startSandbox(
   backend: Backend,
-  { policy, projectDir, homeDir, hostEnv }: RunRequest,
+  { policy, origins, projectDir, homeDir, hostEnv }: RunRequest,
   { host, audit, signal }: OpenRunOptions,
   { image, egress, ahead }: StartParts,
 ): Promise<TemporarySandbox> {
@@ -169,8 +170,9 @@ async function startSandbox(
     const trust = certificate === null ? {} : { trustedCertificate: certificate };
     const prescan = typeof host.prescan === "number" ? { prescan: host.prescan } : {};
     const aside = policy.fs.workspace.mode === "sync" ? { setAside: heldFolder(host.env, host.homeDir) } : {};
+    const disk = wantsDisk(policy, origins) ? { isOnDisk: true } : {};
     const own = { id, hostname: id, ...trust, ...gitPartsFor(policy, hostEnv, projectDir), ...prescan, ...aside };
-    const spec = { ...own, policy, image: image.source, projectDir, homeDir };
+    const spec = { ...own, ...disk, policy, image: image.source, projectDir, homeDir };
     const sandbox = await TemporarySandbox.start(backend, spec, signal, egress?.port, ahead);
     records.ready(sandbox.layers);
     meter?.started({ kind: "run", isWarm: sandbox.isWarm, ms: performance.now() - askedAt });
@@ -180,4 +182,10 @@ async function startSandbox(
     records.failed(error);
     throw error;
   }
+}
+
+/** Somebody asked for more than is in memory. Only root can make a file system for it. */
+function wantsDisk({ resources }: Policy, origins: RunRequest["origins"]): boolean {
+  if (origins["resources.diskMiB"] === "default" || process.geteuid?.() !== 0) return false;
+  return scratchMiB(resources) < resources.diskMiB;
 }

@@ -31,6 +31,11 @@ impl Layers {
         Ok(Self { paths: paths.to_vec(), trees })
     }
 
+    /// One that was made for the sandbox.
+    pub fn of_mount(mount: OwnedFd) -> Self {
+        Self { paths: Vec::new(), trees: Some(vec![mount]) }
+    }
+
     /// Root: files of the store's root are those of the sandbox's root, and so on, by the namespace of a process.
     pub fn map_ids(&self, namespace_of: i32, attributes: u64) -> Outcome<()> {
         let Some(trees) = self.trees.as_deref().filter(|t| !t.is_empty()) else { return Ok(()) };

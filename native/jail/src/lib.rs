@@ -8,6 +8,7 @@ pub mod child;
 pub mod claim;
 pub mod control;
 mod cpu_time;
+mod disk_image;
 pub mod etc_files;
 pub mod fault;
 pub mod filesystems;

@@ -19,6 +19,7 @@ use crate::{
     child::{Child, Manner, Prepared, READONLY, Told, WRITABLE},
     control::{End, Layer, LayerState},
     cpu_time,
+    disk_image::{self, DiskImage},
     fault::{During, Fault, Outcome},
     git,
     gvisor::{self, Said},
@@ -70,6 +71,7 @@ pub struct Sandbox<'a> {
     /// A mount namespace that nobody needs any more.
     left: Option<OwnedFd>,
     said: Option<Said>,
+    _image: Option<DiskImage>,
     _identity: Identity,
 }
 
@@ -100,6 +102,10 @@ impl<'a> Sandbox<'a> {
         // A machine has a disk of its own among its files, and its monitor writes nothing else.
         let on_disk = disk.filter(|_| spec.monitor.is_none());
         let disk_layer = on_disk.map(|folder| Layers::open(&[folder.to_owned()], privileged)).transpose()?;
+        let image = disk_image::make(spec, privileged).transpose();
+        let image_layer = disk_image::layer(spec, image.as_ref().err());
+        let (image, disk_layer) =
+            image.ok().flatten().map_or((None, disk_layer), |(i, layers)| (Some(i), Some(layers)));
         let mut placeholders = make_placeholders(spec.into())?;
         // Made while the child is at work, unless it is to be born in it. Declared before the process, to outlive it.
         let born = cgroup::is_pure_v2();
@@ -160,7 +166,7 @@ impl<'a> Sandbox<'a> {
         walls.extend(live_layer(&spec.views));
         walls.extend(git::live::layer(&prepared.surveys));
         walls.extend(told::layer(&spec.views, &sources, &prepared.surveys));
-        walls.extend(on_disk.map(|_| disk_layer_of_kept()));
+        walls.extend(on_disk.map(|_| disk_layer_of_kept()).or(image_layer));
         let Some((cgroup, _)) = limited.take() else { return Err(Fault::new("internal", "the cgroup is gone")) };
         let Prepared { surveys, .. } = prepared;
         let _identity = identity;
@@ -178,6 +184,7 @@ impl<'a> Sandbox<'a> {
             contents,
             left: None,
             said,
+            _image: image,
             _identity,
         })
     }

@@ -29,6 +29,9 @@ pub struct Spec {
     pub root_readonly: bool,
     /// Everything that the sandbox writes to its root and to copied folders, in memory.
     pub scratch_mib: u64,
+    /// So much of it on the host's disk instead, as far as that is possible.
+    #[serde(default)]
+    pub disk_mib: Option<u64>,
     pub tmp_mib: u64,
     pub views: Vec<View>,
     pub hide: HideRules,

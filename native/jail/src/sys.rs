@@ -46,6 +46,14 @@ pub fn fork_into(namespaces: libc::c_int, cgroup: Option<BorrowedFd<'_>>) -> io:
     Ok(Fork::Parent { pid: pid as libc::pid_t, pidfd })
 }
 
+/// Precondition: `with` is what the kernel reads and writes for this request, or the request takes nothing.
+pub fn ioctl<T>(fd: BorrowedFd<'_>, request: u32, with: Option<&mut T>) -> io::Result<libc::c_int> {
+    let with = with.map_or(std::ptr::null_mut(), std::ptr::from_mut);
+    // SAFETY: the precondition.
+    let answer = unsafe { libc::ioctl(fd.as_raw_fd(), request as _, with) };
+    check(answer.into()).map(|_| answer)
+}
+
 /// Takes over a descriptor that the parent process passed at a fixed number, and keeps it from our children.
 pub fn inherited(fd: RawFd) -> io::Result<OwnedFd> {
     // SAFETY: F_SETFD on any number is harmless; it fails if the descriptor is not open.

@@ -39,6 +39,8 @@ export interface JailSpec {
   readonly root: Exclude<ImageSource, { readonly kind: "engine" }>;
   readonly rootReadonly: boolean;
   readonly scratchMib: number;
+  /** Set where it is to be disk, as far as that is possible. */
+  readonly diskMib?: number;
   readonly tmpMib: number;
   readonly views: readonly JailView[];
   readonly hide: readonly HideGroup[];
@@ -117,7 +119,7 @@ export function takeText(boot: BootSpec, paths: JailPaths, basis: SpecBasis): st
   return JSON.stringify({ take: { ...ownPart(boot), sources: basis.views.map(({ source }) => source) } });
 }
 
-interface KnownBasis extends Pick<BootSpec, "image" | "projectDir" | "homeDir" | "setAside"> {
+interface KnownBasis extends Pick<BootSpec, "image" | "projectDir" | "homeDir" | "setAside" | "isOnDisk"> {
   readonly beside: string;
   readonly paths: JailPaths;
   readonly basis: SpecBasis;
@@ -132,7 +134,8 @@ export function specBasis(boot: BootSpec, paths: JailPaths): SpecBasis {
   const beside = besideProject(boot);
   const known = knownBases.get(policy);
   const isSame = known?.paths === paths && known.image === image && known.setAside === setAside;
-  const isHere = known?.projectDir === projectDir && known.homeDir === homeDir && known.beside === beside;
+  const isThere = known?.isOnDisk === boot.isOnDisk;
+  const isHere = isThere && known?.projectDir === projectDir && known.homeDir === homeDir && known.beside === beside;
   if (isSame && isHere) return known.basis;
   const basis = makeBasis(boot, paths);
   // Only what cannot change any more is what it was.
@@ -145,6 +148,7 @@ export function specBasis(boot: BootSpec, paths: JailPaths): SpecBasis {
       basis,
       beside,
       ...(setAside === undefined ? {} : { setAside }),
+      ...(boot.isOnDisk === undefined ? {} : { isOnDisk: boot.isOnDisk }),
     });
   }
   return basis;
@@ -165,6 +169,7 @@ function makeBasis(boot: BootSpec, paths: JailPaths): SpecBasis {
     root: ownRoot(boot.image),
     rootReadonly: policy.fs.rootReadonly,
     scratchMib: scratchMiB(policy.resources),
+    ...(boot.isOnDisk === true && paths.gvisor === undefined ? { diskMib: policy.resources.diskMiB } : {}),
     tmpMib: Math.min(policy.fs.tmpMiB, Math.max(4, Math.floor(policy.resources.memoryMiB / 4))),
     views: views(boot, paths.gvisor !== undefined),
     hide: hideGroups(policy.fs.deny),

@@ -9,12 +9,12 @@ import { spawnJail } from "./jail-start.js";
 
 const knownShapes = new WeakMap<SpecBasis, WarmShape>();
 
-/** Null where a layer of the image is not there: whoever boots is told why. */
+/** Null where a layer of the image is not there: whoever boots is told why. A disk is made for the one who asked for it. */
 export function warmShape(programs: JailPrograms, spec: SpecBasis): WarmShape | null {
   const known = knownShapes.get(spec);
   if (known !== undefined) return known;
   const root = rootKey(spec.root);
-  if (root === null) return null;
+  if (root === null || spec.diskMib !== undefined) return null;
   let line: Buffer | null = null;
   const shape: WarmShape = {
     key: JSON.stringify([root, fixedParts(spec)]),

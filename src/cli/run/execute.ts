@@ -23,7 +23,7 @@ import { statusWith } from "./carried.js";
 import { waitInForeground } from "./foreground.js";
 import { imageProgress } from "./image-progress.js";
 import { remarksNow } from "./once-a-day.js";
-import { blockedRemarks, missingRemark, publishedRemark, remarksAtEnd, remarksAtStart } from "./remarks.js";
+import { blockedRemarks, missingRemark, publishedRemark, remarksAtEnd, remarksAtStart, spaceMiB } from "./remarks.js";
 import { EndingSignals } from "./signals.js";
 import { type OutputWatch, openStreams, type RunStreams } from "./streams.js";
 
@@ -181,7 +181,7 @@ async function runIn(sandbox: RunSandbox, run: Run, parts: CommandParts): Promis
     if (streams.failure) throw streams.failure;
     const remarks = [
       ...(missing === null ? [] : [missing]),
-      ...remarksAtEnd(run.request, command, sandboxEnd, isFull),
+      ...remarksAtEnd(run.request, command, sandboxEnd, isFull ? spaceMiB(run.request.policy, sandbox.layers) : null),
       ...missed.remarks,
     ];
     if (!json) await say(invocation, remarks);

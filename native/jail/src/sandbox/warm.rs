@@ -230,6 +230,7 @@ impl Warm {
             contents,
             left,
             said,
+            _image: None,
             _identity: identity,
         })
     }
