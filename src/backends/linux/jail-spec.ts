@@ -169,7 +169,7 @@ function makeBasis(boot: BootSpec, paths: JailPaths): SpecBasis {
     root: ownRoot(boot.image),
     rootReadonly: policy.fs.rootReadonly,
     scratchMib: scratchMiB(policy.resources),
-    ...(boot.isOnDisk === true && paths.gvisor === undefined ? { diskMib: policy.resources.diskMiB } : {}),
+    ...(canBeOnDisk(boot, paths) ? { diskMib: policy.resources.diskMiB } : {}),
     tmpMib: Math.min(policy.fs.tmpMiB, Math.max(4, Math.floor(policy.resources.memoryMiB / 4))),
     views: views(boot, paths.gvisor !== undefined),
     hide: hideGroups(policy.fs.deny),
@@ -189,6 +189,11 @@ function makeBasis(boot: BootSpec, paths: JailPaths): SpecBasis {
     journal: paths.journalDir,
     ...(paths.gvisor === undefined ? {} : { gvisor: paths.gvisor }),
   };
+}
+
+/** Only root can make a file system for it, and gVisor keeps what is written in its own memory. */
+function canBeOnDisk({ isOnDisk }: BootSpec, { gvisor }: JailPaths): boolean {
+  return isOnDisk === true && gvisor === undefined && process.geteuid?.() === 0;
 }
 
 function ownRoot(image: ImageSource): JailSpec["root"] {
