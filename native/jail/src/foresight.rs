@@ -24,8 +24,7 @@ struct Order {
 
 pub struct Foreseen {
     number: u64,
-    path: PathBuf,
-    source: Source,
+    sources: Vec<(PathBuf, Source)>,
 }
 
 /// Whether the line asks for a look ahead, and not for a sandbox.
@@ -34,24 +33,35 @@ pub fn is_order(line: &[u8]) -> bool {
 }
 
 /// None where nothing could be seen: whoever asks for the sandbox is told why. By `rules` it is searched too.
-pub fn look(line: &[u8], privileged: bool, memory: Option<&mut Memory>, rules: &Rules<'_>) -> Option<Foreseen> {
-    let Order { foresee: number, source: path } = serde_json::from_slice(line).ok()?;
-    let mut source = Source::foresee(&path, privileged, memory)?;
-    source.surveyed = search::survey(&source, rules).ok();
-    Some(Foreseen { number, path, source })
+/// `beside`: what will be shown beside the project, such as the repository around it.
+pub fn look(
+    line: &[u8],
+    beside: impl Iterator<Item = PathBuf>,
+    privileged: bool,
+    mut memory: Option<&mut Memory>,
+    rules: &Rules<'_>,
+) -> Option<Foreseen> {
+    let Order { foresee: number, source: project } = serde_json::from_slice(line).ok()?;
+    let sources = std::iter::once(project).chain(beside).filter_map(|path| {
+        let mut source = Source::foresee(&path, privileged, memory.as_deref_mut())?;
+        source.surveyed = search::survey(&source, rules).ok();
+        Some((path, source))
+    });
+    Some(Foreseen { number, sources: sources.collect() })
 }
 
 impl Foreseen {
     /// Other rules hold than it was searched by.
     pub fn forget_search(&mut self) {
-        self.source.surveyed = None;
+        self.sources.iter_mut().for_each(|(_, source)| source.surveyed = None);
     }
 }
 
-/// The source of this view, if it is the one that was looked at for this spec and still lies there.
+/// The source of this view, if it is one that was looked at for this spec and still lies there.
 pub fn take(foreseen: &mut Option<Foreseen>, spec: &Spec, view: &View) -> Option<Source> {
-    let is_meant = |one: &mut Foreseen| spec.foreseen == Some(one.number) && view.source == one.path && !view.is_live();
-    let Foreseen { path, source, .. } = foreseen.take_if(is_meant)?;
+    let Foreseen { sources, .. } = foreseen.as_mut().filter(|one| spec.foreseen == Some(one.number))?;
+    let at = sources.iter().position(|(path, _)| view.source == *path).filter(|_| !view.is_live())?;
+    let (path, source) = sources.swap_remove(at);
     let there = stat(&path).ok()?;
     ((there.st_dev, there.st_ino) == source.identity()).then_some(source)
 }
@@ -78,7 +88,8 @@ mod tests {
             assert!(is_order(line.as_bytes()));
             let hide = [crate::spec::HideRule::named("**/.env")];
             let (hide, protect) = (Matcher::hiding(&hide), Matcher::of(&[]));
-            look(line.as_bytes(), is_host_root(), None, &Rules::new(&hide, &protect))
+            let beside = std::iter::once(self.0.join("a"));
+            look(line.as_bytes(), beside, is_host_root(), None, &Rules::new(&hide, &protect))
         }
 
         fn spec(&self, foreseen: Option<u64>, form: &str) -> Spec {
@@ -118,6 +129,18 @@ mod tests {
     }
 
     #[test]
+    fn what_is_shown_beside_the_project_is_seen_too() {
+        let folder = Folder::new("beside");
+        let mut spec = folder.spec(Some(7), "copy");
+        let mut seen = folder.look();
+        assert!(take(&mut seen, &spec, &spec.views[0]).is_some());
+        spec.views[0].source = folder.0.join("a");
+        let source = take(&mut seen, &spec, &spec.views[0]).expect("a source");
+        assert_eq!(source.surveyed.map(|found| found.hidden.len()), Some(1));
+        assert!(take(&mut seen, &spec, &spec.views[0]).is_none());
+    }
+
+    #[test]
     fn a_folder_that_was_replaced_meanwhile_is_looked_at_again() {
         let folder = Folder::new("replaced");
         let mut seen = folder.look();
@@ -144,7 +167,7 @@ mod tests {
     fn what_other_rules_found_is_forgotten() {
         let folder = Folder::new("rules");
         let mut seen = folder.look().expect("a look");
-        assert!(seen.source.surveyed.is_some());
+        assert!(seen.sources.iter().all(|(_, source)| source.surveyed.is_some()));
         seen.forget_search();
         let spec = folder.spec(Some(7), "copy");
         assert!(take(&mut Some(seen), &spec, &spec.views[0]).is_some_and(|source| source.surveyed.is_none()));

@@ -57,7 +57,8 @@ fn supervise(control: &mut Control, stream: OwnedFd, mut chores: Chores) -> Outc
         control.send(&Event::Warm);
         let mut foreseen = None;
         let line = loop {
-            let Some(line) = await_caller(control, &warm)? else {
+            // Nobody came for what was looked at: its file system must not stay busy for that.
+            let Some(line) = await_caller(control, &warm, &mut || foreseen = None)? else {
                 return Ok(());
             };
             if !foresight::is_order(&line) {
@@ -93,8 +94,8 @@ fn state_mark(journal: &Path) -> String {
 }
 
 /// Waits until somebody wants it. None: nobody will, or it has died.
-fn await_caller(control: &mut Control, warm: &Warm) -> Outcome<Option<Vec<u8>>> {
-    if control.has_line() || is_spoken_to(control, warm.pidfd(), &mut || {})? { control.line() } else { Ok(None) }
+fn await_caller(control: &mut Control, warm: &Warm, idle: &mut dyn FnMut()) -> Outcome<Option<Vec<u8>>> {
+    if control.has_line() || is_spoken_to(control, warm.pidfd(), idle)? { control.line() } else { Ok(None) }
 }
 
 fn see_to_its_end(control: &mut Control, mut sandbox: Sandbox<'_>, spec: &Spec, chores: Chores) -> Outcome<()> {

@@ -32,7 +32,7 @@ export function warmShape(programs: JailPrograms, spec: SpecBasis): WarmShape | 
 /** What cannot be changed any more when a jail is built; the jail holds the two specs against each other by the same list. */
 function fixedParts(spec: SpecBasis): object {
   const { guest, ids, user, rootReadonly, views, capabilities, seccomp, landlockWritable, network, gvisor } = spec;
-  const forms = views.map(({ target, form, readonly }) => ({ target, form, readonly }));
+  const forms = views.map(({ source: _, ...form }) => form);
   const tmpMib = rootReadonly || gvisor !== undefined ? spec.tmpMib : null;
   const limits = gvisor === undefined ? null : spec.limits;
   const walls = { capabilities, seccomp, landlockWritable, network, gvisor, limits };

@@ -1,6 +1,9 @@
+import { spawn } from "node:child_process";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { type Actor, actors } from "../../support/actors.js";
+import { clientOf, onlyThroughDaemon, TestDaemon } from "../../support/daemon.js";
 import { runIn } from "../../support/run-cli.js";
 import { attackOutside } from "../support/fs-attack.js";
 import { PAUSE, runToPause } from "../support/fs-paused-run.js";
@@ -9,6 +12,8 @@ import { plant } from "../support/fs-tree.js";
 const SECRET = "cGxhbnRlZC1zZWNyZXQtb2YtdGhlLXByb2plY3Q";
 const SEARCHES = 25;
 const SWAPS = 1000;
+/** `npm run test:long` makes them a thousand. */
+const RACED_RUNS = Number(process.env.AGENTKERNEL_TEST_RACED_RUNS ?? 60);
 /** Some of them are read late, in whatever order that is. */
 const victims = Array.from({ length: 10 }, (_, n) => `d${n}`);
 /** They give the swap its time: between the directory's name and the directory itself, all of them may be read. */
@@ -80,6 +85,29 @@ while count < ${SWAPS} or not os.path.exists("stop"):
 print(count, "swaps")
 `;
 
+/**
+ * The host at work in a project, as builds and checkouts are: directories come, go and change their names, and a file of
+ * secrets is written again in its place. Until it is told to stop.
+ */
+const changeOutside = `
+import os, sys
+project, stop, secret = sys.argv[1], sys.argv[2], sys.argv[3]
+os.chdir(project)
+rounds = 0
+while not os.path.exists(stop):
+    for n in range(20):
+        os.rename("s%d" % n, "renamed%d" % n)
+        os.makedirs("made%d/below" % n)
+        open("made%d/below/code.txt" % n, "w").close()
+        with open("sub/.env", "r+") as file:
+            file.write("KEY=" + secret)
+        os.unlink("made%d/below/code.txt" % n)
+        os.removedirs("made%d/below" % n)
+        os.rename("renamed%d" % n, "s%d" % n)
+    rounds += 1
+print(rounds, "rounds")
+`;
+
 function project(actor: Actor): string {
   const config = `{"auths":{"https://index.docker.io/v1/":{"auth":"${SECRET}"}}}`;
   return plant(actor, actor.folder(), { ".docker/config.json": config, "d/code.txt": "code", ...siblings });
@@ -138,6 +166,44 @@ attempt("opened", lambda: os.listdir(os.open(names[names.index("d")] + "/", os.O
       const { stdout, status } = await swapping.finish();
       expect(status).toBe(0);
       expect(Number(/^(\d+) swaps$/m.exec(stdout)?.[1])).toBeGreaterThanOrEqual(SWAPS);
+    });
+
+    it("nor do those that come one after the other from a daemon, while the host changes the project too", async () => {
+      const cwd = plant(actor, actor.folder(), {
+        "sub/.env": `KEY=${SECRET}\n`,
+        ".docker/config.json": `{"auths":{"https://index.docker.io/v1/":{"auth":"${SECRET}"}}}`,
+        "d/code.txt": "code",
+        ...siblings,
+      });
+      const stop = join(actor.folder(), "stop");
+      const client = clientOf(actor);
+      const daemon = new TestDaemon(client);
+      await daemon.ready;
+      const script = `python3 -c '${swapInside}' & ${PAUSE}; touch stop; wait $!`;
+      const swapping = await runToPause(actor, ["--workspace", "mount"], script, cwd);
+      const identity = process.getuid?.() === 0 ? { uid: actor.uid, gid: actor.gid } : {};
+      const host = spawn("python3", ["-c", changeOutside, cwd, stop, SECRET], {
+        stdio: ["ignore", "pipe", "pipe"],
+        ...identity,
+      });
+      let said = "";
+      for (const stream of [host.stdout, host.stderr]) stream.on("data", (chunk: Buffer) => (said += chunk.toString()));
+      const over = new Promise((resolve) => host.once("close", resolve));
+      try {
+        const look = `grep -rlF ${SECRET} .; cat d/config.json sub/.env; echo looked`;
+        for (let run = 0; run < RACED_RUNS; run++) {
+          // News of this moment: what earlier sandboxes saw there must not be believed.
+          writeFileSync(join(cwd, `s${20 + (run % 200)}`, ".env"), `KEY=${SECRET}\n`);
+          const one = await runIn(onlyThroughDaemon(client), ["sh", "-c", `{ ${look}; } 2>/dev/null`], { cwd });
+          expect(one, `run ${run}`).toMatchObject({ stdout: "looked\n", status: 0 });
+        }
+      } finally {
+        writeFileSync(stop, "");
+        await over;
+        await swapping.finish();
+        await daemon.stop();
+      }
+      expect(said).toMatch(/^[1-9]\d* rounds\n$/);
     });
   });
 });

@@ -163,7 +163,9 @@ impl Warm {
     /// Looks ahead, as an order says.
     pub fn look(&self, order: &[u8], memory: Option<&mut Memory>) -> Option<Foreseen> {
         let rules = Rules::new(&self.hide, &self.protect).knowing(self.contents.as_ref());
-        foresight::look(order, self.identity.is_host_roots(), memory, &rules)
+        // A repository is shown at its own path.
+        let beside = self.spec.views.iter().filter(|view| view.repository.is_some()).map(|view| view.target.clone());
+        foresight::look(order, beside, self.identity.is_host_roots(), memory, &rules)
     }
 
     /// The spec that a caller's line asks for.

@@ -10,6 +10,8 @@ use super::{
 };
 
 const WORD: usize = 8;
+/// A sum, a length, and of the first folder: its path, which is empty, and which one it is.
+pub const HEAD_BYTES: usize = 5 * WORD;
 
 pub fn encode(stamps: &[(Vec<u8>, Stamp)], listings: &Listings) -> Vec<u8> {
     let mut bytes = vec![0; 2 * WORD];
@@ -52,6 +54,14 @@ pub fn decode(bytes: Vec<u8>) -> Option<Remembered> {
         found.insert(all[folder].to_vec(), (stamp, entries));
     }
     Some(found)
+}
+
+/// Device and number of the root that such bytes are about; they need not be whole. None where there are none.
+pub fn root_of(head: &[u8]) -> Option<(u64, u64)> {
+    let (words, _) = head.as_chunks::<WORD>();
+    let [_, length, path, device, inode, ..] = *words else { return None };
+    let [length, path, device, inode] = [length, path, device, inode].map(u64::from_le_bytes);
+    (length > 0 && path == 0).then_some((device, inode))
 }
 
 /// What is still to be read.

@@ -19,7 +19,7 @@ use crate::fault::{Fault, Outcome};
 
 /// Threads cost as much as some hundred folders: they are started when so many were read, or wait to be.
 pub const FOLDERS_ALONE: usize = 256;
-const MAX_THREADS: usize = 4;
+pub const MAX_THREADS: usize = 4;
 
 /// Looks at entries and collects what it finds; each thread has a collection of its own.
 pub trait Visitor: Sync {
