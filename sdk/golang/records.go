@@ -67,6 +67,12 @@ type RunOptions struct {
 	// Limits of the sandbox.
 	Resources *Resources `json:"resources,omitempty"`
 
+	// Secrets of the server's environment, each for one host; the sandbox sees a placeholder only. Only for the user of the same machine or an admin key.
+	Secrets []RunOptionsSecrets `json:"secrets,omitempty"`
+
+	// Files and folders of the host beside `dir`. Only for the user of the same machine or an admin key.
+	Mounts []RunOptionsMounts `json:"mounts,omitempty"`
+
 	// A folder of the host, shown as /workspace. Only for the user of the same machine, an admin key, or a key that was given it.
 	Dir string `json:"dir,omitempty"`
 
@@ -121,11 +127,20 @@ type CreateOptions struct {
 	// Limits of the sandbox.
 	Resources *Resources `json:"resources,omitempty"`
 
+	// Secrets of the server's environment, each for one host; the sandbox sees a placeholder only. Only for the user of the same machine or an admin key.
+	Secrets []CreateOptionsSecrets `json:"secrets,omitempty"`
+
+	// Files and folders of the host beside `dir`. Only for the user of the same machine or an admin key.
+	Mounts []CreateOptionsMounts `json:"mounts,omitempty"`
+
 	// A folder of the host, shown as /workspace. Only for the user of the same machine, an admin key, or a key that was given it.
 	Dir string `json:"dir,omitempty"`
 
 	// How `dir` is shown: as a copy (default), carried over after the end, live, or not at all. One of copy, sync, mount, none.
 	Workspace string `json:"workspace,omitempty"`
+
+	// Ports of the server's machine that lead to ports inside. Only for the user of the same machine or an admin key.
+	Publish []CreateOptionsPublish `json:"publish,omitempty"`
 
 	// It is removed so long after its creation.
 	TTL string `json:"ttl,omitempty"`
@@ -432,6 +447,9 @@ type SandboxInfo struct {
 
 	// After so long without work it is stopped.
 	IdleTimeoutMs *int64 `json:"idle_timeout_ms"`
+
+	// Its published ports; empty where it does not run.
+	Ports []SandboxInfoPorts `json:"ports"`
 
 	// Its walls; empty where it does not run.
 	Layers []Layer `json:"layers"`

@@ -5,6 +5,7 @@ import { batchRun } from "./resources/batches.js";
 import * as changes from "./resources/changes.js";
 import * as execs from "./resources/execs.js";
 import * as files from "./resources/files.js";
+import { proxyPort } from "./resources/ports.js";
 import * as runs from "./resources/runs.js";
 import * as sandboxes from "./resources/sandboxes.js";
 import * as snapshots from "./resources/snapshots.js";
@@ -33,6 +34,11 @@ export const handlers: Handlers = {
   execStream: execs.execStream,
   killExec: execs.killExec,
   attach,
+  getPort: proxyPort,
+  postPort: proxyPort,
+  putPort: proxyPort,
+  patchPort: proxyPort,
+  deletePort: proxyPort,
   readFile: files.readFile,
   writeFile: files.writeFile,
   deleteFile: files.deleteFile,

@@ -35,8 +35,10 @@ import { Places } from "./limits/places.js";
 import { RateLimiter } from "./limits/rate.js";
 import type { McpDoor } from "./mcp-door.js";
 import type { Metrics } from "./metrics/index.js";
+import { operations } from "./operations/index.js";
 import type { Scope } from "./operations/operation.js";
 import { type AttachQuery, serveTerminal } from "./resources/attach.js";
+import { upgradePort } from "./resources/ports.js";
 import { RunOwners } from "./run-owners.js";
 
 export interface ApiLimits extends OutputLimits {
@@ -166,7 +168,7 @@ export class Api {
     }
   }
 
-  /** A connection that wants to be a WebSocket: a terminal. Never rejects. */
+  /** A connection that wants to be a WebSocket: a terminal, or one of a server inside. Never rejects. */
   async upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, door: Door): Promise<void> {
     this.#now++;
     const abandonment = abandonmentBeside(this.#abandon.signal);
@@ -188,21 +190,21 @@ export class Api {
       asking = caller;
       door.newcomers?.isKnown(request.socket);
       this.#admit(caller, operation.scope ?? []);
-      if (name !== "attach" || request.headers.upgrade?.toLowerCase() !== "websocket") {
+      const isPort = operation.isProxied === true;
+      if ((name !== "attach" && !isPort) || request.headers.upgrade?.toLowerCase() !== "websocket") {
         throw new AgentKernelError("invalid_argument", "there is nothing to upgrade to", {
           details: { field: "Upgrade" },
         });
       }
-      const query = readQuery(request.url ?? "", operation.query) as AttachQuery | undefined;
+      const connection = { request, socket, head };
       const stopWatching = this.#watch.add(caller, abandonment.abort);
-      await serveTerminal({ caller, params, query: query ?? {}, signal }, this.#backing, {
-        request,
-        socket,
-        head,
-      }).finally(stopWatching);
+      const served = isPort
+        ? upgradePort({ caller, params, signal, ...connection }, this.#backing)
+        : serveTerminal({ caller, params, query: attachQuery(request), signal }, this.#backing, connection);
+      await served.finally(stopWatching);
       this.#metrics.answered(name, 101, 0);
     } catch (error) {
-      if (!isAgentKernelError(error) && !signal.aborted) this.#parts.onFault(error, "of a terminal");
+      if (!isAgentKernelError(error) && !signal.aborted) this.#parts.onFault(error, "of a WebSocket");
       refuseUpgrade(socket, errorAnswer(error, this.#backing.redactFor(asking)));
     } finally {
       abandonment.end();
@@ -296,8 +298,9 @@ export class Api {
 
   async #handle(exchange: Exchange, { name, operation, params }: Match, caller: Caller): Promise<Reply> {
     const { request, source, signal, id } = exchange;
-    const query = readQuery(request.url ?? "", operation.query);
-    const body = await readJsonBody(exchange, operation, this.#parts.limits.maxBodyBytes);
+    const isProxied = operation.isProxied === true;
+    const query = isProxied ? undefined : readQuery(request.url ?? "", operation.query);
+    const body = isProxied ? undefined : await readJsonBody(exchange, operation, this.#parts.limits.maxBodyBytes);
     const asked: ApiCall<never, never> = {
       id,
       caller,
@@ -344,6 +347,10 @@ export class Api {
       aborted: !exchange.response.writableFinished,
     });
   }
+}
+
+function attachQuery({ url = "" }: IncomingMessage): AttachQuery {
+  return (readQuery(url, operations.attach.query) as AttachQuery | undefined) ?? {};
 }
 
 /** Somebody whom nobody asked who they are. */

@@ -77,6 +77,7 @@ function operationOf(described: AnyOperation, schemas: Map<string, JsonSchema>):
 
 /** Parts of a path that are no sandbox. */
 const inPathOf: Readonly<Record<string, JsonSchema>> = {
+  port: { description: "The port inside.", schema: { type: "integer", minimum: 1, maximum: 65_535 }, example: 3000 },
   exec: { description: "The command.", schema: execId.schema, example: "x1f0c2a9b" },
 };
 

@@ -41,6 +41,12 @@ const ceilingOptions: readonly OptionSpec[] = [
     help: "only this backend; repeatable (those that isolate as much as yours)",
   },
   {
+    long: "port",
+    value: "PORT|FROM-TO",
+    repeats: true,
+    help: "let it reach servers inside its sandboxes at these ports (none; repeatable)",
+  },
+  {
     long: "dir",
     value: "DIR",
     completes: "folder",

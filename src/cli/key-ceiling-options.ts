@@ -1,6 +1,12 @@
 /** The options of `keys create` that say what a key may ask for at most. */
 import { resolve } from "node:path";
-import { ceilingNumbers, type KeyCeiling, smallCeiling, whyInvalidImagePattern } from "../api/auth/key-ceiling.js";
+import {
+  ceilingNumbers,
+  isPortRange,
+  type KeyCeiling,
+  smallCeiling,
+  whyInvalidImagePattern,
+} from "../api/auth/key-ceiling.js";
 import type { BackendName } from "../core/backend.js";
 import { AgentKernelError } from "../core/errors.js";
 import { parseDomain } from "../policy/network-rules.js";
@@ -29,6 +35,7 @@ export function ceilingFrom({ values }: Pick<ParsedOptions, "values">, cwd: stri
     ...networkOf(all("network")?.[0], all("allow-domain") ?? []),
     images: all("image")?.map(imagePattern) ?? null,
     backends: (all("backend") as readonly BackendName[] | null) ?? null,
+    ports: (all("port") ?? []).map(portRange),
     dirs: (all("dir") ?? []).map((path) => projectFolder({ path: resolve(cwd, path), field: "--dir", shown: path })),
   };
   return { value, named };
@@ -41,6 +48,13 @@ function networkOf(asked: string | undefined, domains: readonly string[]): Pick<
   }
   throw new AgentKernelError("invalid_argument", `--network ${asked} contradicts --allow-domain`, {
     hint: "leave one of them out",
+  });
+}
+
+function portRange(text: string): string {
+  if (isPortRange(text)) return text;
+  throw new AgentKernelError("invalid_argument", `--port: "${text}" is not a port or a range of ports`, {
+    hint: "for example --port 3000, or --port 3000-3999",
   });
 }
 

@@ -22,7 +22,7 @@ describe("the rules of arguments", () => {
 
   it("say what may be given, and nothing about what no tool and no body has", () => {
     // `user`, `workspace` and `module` are fields of the same bodies over HTTP.
-    const elsewhere = ["user", "workspace", "module"];
+    const elsewhere = ["user", "workspace", "module", "mounts", "secrets", "publish"];
     const known = new Set([...tools.flatMap(argumentsOf), ...elsewhere]);
     expect(Object.keys(argumentRules).filter((name) => !known.has(name))).toEqual([]);
   });

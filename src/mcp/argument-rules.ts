@@ -30,6 +30,10 @@ const made = {
   module: "held",
   // With the backend wasm it names a file, which must be the project's.
   command: "held",
+  // No tool has these: they are the user's word.
+  mounts: "held",
+  secrets: "held",
+  publish: "held",
   env: "data",
   cwd: "data",
 } as const satisfies Readonly<Record<keyof Made, ArgumentRule>>;

@@ -73,6 +73,9 @@ const leading = {
     placeholder: "NAME:HOST[:HEADER]",
     repeats: true,
     help: "give HOST the variable NAME in a header; the sandbox sees a placeholder only (repeatable)",
+    json: "secrets",
+    jsonHelp:
+      "Secrets of the server's environment, each for one host; the sandbox sees a placeholder only. Only for the user of the same machine or an admin key.",
     policyFile: "net.secrets",
   }),
   "proc.user": option({
@@ -135,6 +138,8 @@ const trailing = {
     repeats: true,
     completes: "file",
     help: "show a file or folder of the host (repeatable)",
+    json: "mounts",
+    jsonHelp: "Files and folders of the host beside `dir`. Only for the user of the same machine or an admin key.",
     policyFile: "fs.mounts",
   }),
   "fs.show": option({
@@ -158,6 +163,9 @@ const trailing = {
     placeholder: "[ADDR:]HOST:GUEST",
     repeats: true,
     help: "let a port of this machine lead to one inside; loopback unless ADDR says otherwise (repeatable)",
+    json: "publish",
+    jsonHelp:
+      "Ports of the server's machine that lead to ports inside. Only for the user of the same machine or an admin key.",
   }),
   ask: option({
     flag: "ask",

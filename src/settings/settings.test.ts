@@ -45,7 +45,7 @@ describe("the table of settings", () => {
       "--memory",
       "resources.memory_mb",
     ]);
-    expect(fieldOf("publish")).toBe("--publish");
+    expect(fieldOf("fs.show")).toBe("--show");
   });
 
   test("names keys of files that exist", () => {

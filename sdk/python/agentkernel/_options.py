@@ -51,6 +51,10 @@ class RunOptions(TypedDict, total=False):
     """Who commands run as: name, uid, name:group or uid:gid."""
     resources: Resources
     """Limits of the sandbox."""
+    secrets: list[RunOptionsSecrets]
+    """Secrets of the server's environment, each for one host; the sandbox sees a placeholder only. Only for the user of the same machine or an admin key."""
+    mounts: list[RunOptionsMounts]
+    """Files and folders of the host beside `dir`. Only for the user of the same machine or an admin key."""
     dir: str
     """A folder of the host, shown as /workspace. Only for the user of the same machine, an admin key, or a key that was given it."""
     workspace: Literal["copy", "sync", "mount", "none"]
@@ -89,10 +93,16 @@ class CreateOptions(TypedDict, total=False):
     """Who commands run as: name, uid, name:group or uid:gid."""
     resources: Resources
     """Limits of the sandbox."""
+    secrets: list[CreateOptionsSecrets]
+    """Secrets of the server's environment, each for one host; the sandbox sees a placeholder only. Only for the user of the same machine or an admin key."""
+    mounts: list[CreateOptionsMounts]
+    """Files and folders of the host beside `dir`. Only for the user of the same machine or an admin key."""
     dir: str
     """A folder of the host, shown as /workspace. Only for the user of the same machine, an admin key, or a key that was given it."""
     workspace: Literal["copy", "sync", "mount", "none"]
     """How `dir` is shown: as a copy (default), carried over after the end, live, or not at all."""
+    publish: list[CreateOptionsPublish]
+    """Ports of the server's machine that lead to ports inside. Only for the user of the same machine or an admin key."""
     ttl: str
     """It is removed so long after its creation."""
     idle_timeout: str

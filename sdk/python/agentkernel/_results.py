@@ -252,6 +252,8 @@ class SandboxInfo:
     """How long after its creation it is removed."""
     idle_timeout_ms: int | None
     """After so long without work it is stopped."""
+    ports: list[SandboxInfoPorts]
+    """Its published ports; empty where it does not run."""
     layers: list[Layer]
     """Its walls; empty where it does not run."""
     notes: list[str]

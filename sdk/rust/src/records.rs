@@ -76,6 +76,12 @@ pub struct RunOptions {
     /// Limits of the sandbox.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resources: Option<Resources>,
+    /// Secrets of the server's environment, each for one host; the sandbox sees a placeholder only. Only for the user of the same machine or an admin key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub secrets: Option<Vec<RunOptionsSecrets>>,
+    /// Files and folders of the host beside `dir`. Only for the user of the same machine or an admin key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mounts: Option<Vec<RunOptionsMounts>>,
     /// A folder of the host, shown as /workspace. Only for the user of the same machine, an admin key, or a key that was given it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dir: Option<String>,
@@ -134,12 +140,21 @@ pub struct CreateOptions {
     /// Limits of the sandbox.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resources: Option<Resources>,
+    /// Secrets of the server's environment, each for one host; the sandbox sees a placeholder only. Only for the user of the same machine or an admin key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub secrets: Option<Vec<CreateOptionsSecrets>>,
+    /// Files and folders of the host beside `dir`. Only for the user of the same machine or an admin key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mounts: Option<Vec<CreateOptionsMounts>>,
     /// A folder of the host, shown as /workspace. Only for the user of the same machine, an admin key, or a key that was given it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dir: Option<String>,
     /// How `dir` is shown: as a copy (default), carried over after the end, live, or not at all. One of copy, sync, mount, none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workspace: Option<String>,
+    /// Ports of the server's machine that lead to ports inside. Only for the user of the same machine or an admin key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub publish: Option<Vec<CreateOptionsPublish>>,
     /// It is removed so long after its creation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ttl: Option<String>,
@@ -393,6 +408,8 @@ pub struct SandboxInfo {
     pub ttl_ms: Option<i64>,
     /// After so long without work it is stopped.
     pub idle_timeout_ms: Option<i64>,
+    /// Its published ports; empty where it does not run.
+    pub ports: Vec<SandboxInfoPorts>,
     /// Its walls; empty where it does not run.
     pub layers: Vec<Layer>,
     /// What its user should know.

@@ -46,6 +46,10 @@ export interface RunOptions {
   user?: string | undefined;
   /** Limits of the sandbox. */
   resources?: Resources | undefined;
+  /** Secrets of the server's environment, each for one host; the sandbox sees a placeholder only. Only for the user of the same machine or an admin key. */
+  secrets?: readonly RunOptionsSecrets[] | undefined;
+  /** Files and folders of the host beside `dir`. Only for the user of the same machine or an admin key. */
+  mounts?: readonly RunOptionsMounts[] | undefined;
   /** A folder of the host, shown as /workspace. Only for the user of the same machine, an admin key, or a key that was given it. */
   dir?: string | undefined;
   /** How `dir` is shown: as a copy (default), carried over after the end, live, or not at all. */
@@ -84,10 +88,16 @@ export interface CreateOptions {
   user?: string | undefined;
   /** Limits of the sandbox. */
   resources?: Resources | undefined;
+  /** Secrets of the server's environment, each for one host; the sandbox sees a placeholder only. Only for the user of the same machine or an admin key. */
+  secrets?: readonly CreateOptionsSecrets[] | undefined;
+  /** Files and folders of the host beside `dir`. Only for the user of the same machine or an admin key. */
+  mounts?: readonly CreateOptionsMounts[] | undefined;
   /** A folder of the host, shown as /workspace. Only for the user of the same machine, an admin key, or a key that was given it. */
   dir?: string | undefined;
   /** How `dir` is shown: as a copy (default), carried over after the end, live, or not at all. */
   workspace?: "copy" | "sync" | "mount" | "none" | undefined;
+  /** Ports of the server's machine that lead to ports inside. Only for the user of the same machine or an admin key. */
+  publish?: readonly CreateOptionsPublish[] | undefined;
   /** It is removed so long after its creation. */
   ttl?: string | undefined;
   /** It is stopped after so long without work. */
@@ -310,6 +320,8 @@ export interface SandboxInfo {
   readonly ttlMs: number | null;
   /** After so long without work it is stopped. */
   readonly idleTimeoutMs: number | null;
+  /** Its published ports; empty where it does not run. */
+  readonly ports: readonly SandboxInfoPorts[];
   /** Its walls; empty where it does not run. */
   readonly layers: readonly Layer[];
   /** What its user should know. */

@@ -22,6 +22,8 @@ export interface KeyCeiling extends CeilingNumbers {
   readonly backends: readonly BackendName[] | null;
   /** Directories of the host that it may show as a copy, with all below them. Absolute and free of links. */
   readonly dirs: readonly string[];
+  /** Of servers inside its sandboxes: `3000`, `3000-3999`. */
+  readonly ports: readonly string[];
 }
 
 /** One number of the ceiling for each numeric setting. */
@@ -37,6 +39,7 @@ export const smallCeiling: KeyCeiling = {
   images: null,
   backends: null,
   dirs: [],
+  ports: [],
 };
 
 /** As answers, key files and tokens have it. */
@@ -63,6 +66,7 @@ const jsonNames: Readonly<Record<keyof KeyCeiling, string>> = {
   images: "images",
   backends: "backends",
   dirs: "dirs",
+  ports: "ports",
 };
 
 const isValid: Readonly<Record<keyof KeyCeiling, (value: unknown) => boolean>> = {
@@ -72,6 +76,7 @@ const isValid: Readonly<Record<keyof KeyCeiling, (value: unknown) => boolean>> =
   images: (value) => value === null || isListOf((text) => whyInvalidImagePattern(text) === null)(value),
   backends: (value) => value === null || isListOf((text) => isOneOf(backendNames, text))(value),
   dirs: isListOf((text) => text.startsWith("/") && !text.includes("\0")),
+  ports: isListOf(isPortRange),
 };
 
 function isNumberIn(range: Range): (value: unknown) => boolean {
@@ -84,6 +89,24 @@ function isOneOf(names: readonly string[], value: unknown): boolean {
 
 function isListOf(isEntry: (text: string) => boolean): (value: unknown) => boolean {
   return (value) => Array.isArray(value) && value.every((one) => typeof one === "string" && isEntry(one));
+}
+
+const PORTS = /^([1-9]\d{0,4})(?:-([1-9]\d{0,4}))?$/;
+const MAX_PORT = 65_535;
+
+function boundsOf(range: string): readonly [number, number] | null {
+  const [, first = "", last = first] = PORTS.exec(range) ?? [];
+  const [from, to] = [Number(first), Number(last)];
+  return first !== "" && from <= to && to <= MAX_PORT ? [from, to] : null;
+}
+
+export function isPortRange(text: string): boolean {
+  return boundsOf(text) !== null;
+}
+
+export function isPortIn(port: number, range: string): boolean {
+  const [from, to] = boundsOf(range) ?? [0, -1];
+  return port >= from && port <= to;
 }
 
 const EVERYTHING_BELOW = "/*";
@@ -119,7 +142,7 @@ export function isImageWithin(image: string, patterns: readonly string[]): boole
 
 /** For people, in one line. */
 export function ceilingText(ceiling: KeyCeiling): string {
-  const { network, domains, images, backends, dirs } = ceiling;
+  const { network, domains, images, backends, dirs, ports } = ceiling;
   const reached = { off: "no network", allowlist: `the network at ${domains.join(", ")}`, on: "the public network" };
   return [
     ...settableNumbers.map(({ name, setting }) => summaryOf(setting, ceiling[name])),
@@ -127,6 +150,7 @@ export function ceilingText(ceiling: KeyCeiling): string {
     images === null ? "images of public registries" : `the images ${images.join(", ")}`,
     backends === null ? "backends as strong as yours" : `the backends ${backends.join(", ")}`,
     dirs.length === 0 ? "no directory of this machine" : `copies of ${dirs.join(", ")}`,
+    ...(ports.length === 0 ? [] : [`the ports ${ports.join(", ")} of its sandboxes`]),
   ].join(", ");
 }
 

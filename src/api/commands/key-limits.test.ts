@@ -65,6 +65,7 @@ const ceilings: fc.Arbitrary<KeyCeiling> = fc.record({
   images: fc.constantFrom(null, ["host"], ["python:3.12"], ["python", "ghcr.io/acme/*"]),
   backends: fc.constantFrom(null, ["linux" as const], ["gvisor" as const]),
   dirs: fc.constant([]),
+  ports: fc.constant([]),
 });
 
 describe("a request of a key", () => {
@@ -206,6 +207,7 @@ describe("a ceiling in a file or a token", () => {
       images: ["python", "ghcr.io/acme/*"],
       backends: [...backendNames],
       dirs: ["/srv/project"],
+      ports: ["80", "3000-3999"],
     };
     expect(readCeiling(JSON.parse(JSON.stringify(ceilingJson(ceiling))))).toEqual(ceiling);
     expect(readCeiling({})).toEqual(smallCeiling);
@@ -224,6 +226,10 @@ describe("a ceiling in a file or a token", () => {
     { images: ["-x"] },
     { backends: ["host"] },
     { dirs: ["relative"] },
+    { ports: ["0"] },
+    { ports: ["2-1"] },
+    { ports: ["65536"] },
+    { ports: [80] },
   ])("%j is none", (value) => {
     expect(readCeiling(value)).toBeNull();
   });

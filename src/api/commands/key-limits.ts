@@ -15,7 +15,7 @@ import { projectFolder } from "../../request/project-folder.js";
 import { type ImageRequest, isPlace } from "../../runtime/root-image.js";
 import { resourceNumbers } from "../../settings/index.js";
 import type { Caller } from "../auth/caller.js";
-import { isImageWithin, type KeyCeiling, smallCeiling } from "../auth/key-ceiling.js";
+import { isImageWithin, isPortIn, type KeyCeiling, smallCeiling } from "../auth/key-ceiling.js";
 import type { RunBody } from "../operations/runs.js";
 import type { CreateBody } from "../operations/sandboxes.js";
 
@@ -35,6 +35,10 @@ export const keyRules = {
   image: "checked",
   backend: "checked",
   dir: "checked",
+  // Refused to everybody else than the user, in prepare.ts.
+  mounts: "checked",
+  secrets: "checked",
+  publish: "checked",
   timeout_ms: "checked",
   // A file of the host is refused in prepare.ts.
   command: "checked",
@@ -149,6 +153,14 @@ export function imageWithin({ images }: KeyCeiling, request: ImageRequest): Imag
     throw refuse("image", `this key may not use ${request.name}: its images are ${images.join(", ")}`, "--image");
   }
   return { ...request, named: true };
+}
+
+/** A key reaches servers inside its sandboxes at the ports that its ceiling names, which are none unless it says so. */
+export function portWithin(caller: Pick<Caller, "isTrusted" | "ceiling">, port: number): void {
+  const ceiling = ceilingOfCaller(caller);
+  if (ceiling === null || ceiling.ports.some((range) => isPortIn(port, range))) return;
+  const most = ceiling.ports.length === 0 ? "no port" : `only the ports ${ceiling.ports.join(", ")}`;
+  throw refuse("port", `this key may reach ${most} of a sandbox`, `--port ${port}`);
 }
 
 /** Absolute and free of links. Nothing is told of folders that are not the key's. */

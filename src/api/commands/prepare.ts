@@ -1,6 +1,10 @@
 /** The fields of a body into a typed request, and that into one of the runtime, as the command line does it. */
+import { isIP } from "node:net";
 import { AgentKernelError } from "../../core/errors.js";
+import type { Mount, SecretBinding } from "../../core/policy.js";
 import type { Surroundings } from "../../core/surroundings.js";
+import { checkBinding, DEFAULT_HEADER } from "../../egress/secrets/argument.js";
+import { whyBadGuestPath } from "../../policy/mounts.js";
 import { parseDomain } from "../../policy/network-rules.js";
 import { backendRequest } from "../../request/choices.js";
 import {
@@ -16,6 +20,7 @@ import {
   withStanding,
 } from "../../request/index.js";
 import { projectFolder } from "../../request/project-folder.js";
+import type { PublishedPort } from "../../runtime/published-ports.js";
 import { isPlace } from "../../runtime/root-image.js";
 import type { RunRequest } from "../../runtime/run-request.js";
 import { type ResourceKey, resourceNumbers } from "../../settings/index.js";
@@ -24,10 +29,12 @@ import type { Caller } from "../auth/caller.js";
 import type { KeyCeiling } from "../auth/key-ceiling.js";
 import type { NetworkRequest } from "../operations/fields.js";
 import type { RunBody } from "../operations/runs.js";
+import type { CreateBody } from "../operations/sandboxes.js";
 import { decodeContent } from "./captured.js";
 import { backendWithin, ceilingOfCaller, folderWithin, heldToKey, imageWithin } from "./key-limits.js";
 
-export type PolicyBody = Omit<RunBody, "command" | "stdin" | "stdin_encoding" | "encoding">;
+export type PolicyBody = Omit<RunBody, "command" | "stdin" | "stdin_encoding" | "encoding"> &
+  Pick<CreateBody, "publish">;
 
 /** HTTP callers wait; one that does not say how long waits so long. */
 export const DEFAULT_TIMEOUT_MS = 30_000;
@@ -121,9 +128,16 @@ function folderOf({ dir }: PolicyBody, ceiling: KeyCeiling | null): string {
 }
 
 /** Somebody who is not the user of this machine names no places of it. */
-function refuseUnlessTrusted({ image }: PolicyBody, { isTrusted }: Caller): void {
+function refuseUnlessTrusted({ image, ...body }: PolicyBody, { isTrusted }: Caller): void {
   if (isTrusted) return;
   const hint = "use a key with the scope admin, or ask as the same user on the same machine";
+  const ofHost = (["mounts", "secrets", "publish"] as const).find((field) => body[field] !== undefined);
+  if (ofHost !== undefined) {
+    throw new AgentKernelError("forbidden", `${ofHost}: this caller may ask for nothing of the host`, {
+      hint,
+      details: { field: ofHost },
+    });
+  }
   if (image !== undefined && image !== "host" && isPlace(image)) {
     throw new AgentKernelError("forbidden", "image: this caller may not name places of the host", {
       hint,
@@ -173,6 +187,7 @@ function sandboxOfBody(body: PolicyBody): SandboxSpec {
       details: { field: "workspace" },
     });
   }
+  const { secrets, mounts, publish } = body;
   const shown = workspace ?? (dir === undefined ? "none" : undefined);
   return {
     ...numbersOfBody(body),
@@ -184,7 +199,38 @@ function sandboxOfBody(body: PolicyBody): SandboxSpec {
     ...(mode === undefined ? {} : { mode }),
     ...(user === undefined ? {} : { "proc.user": user }),
     ...(env === undefined ? {} : { "proc.env": Object.fromEntries(env) }),
+    ...(secrets === undefined ? {} : { "net.secrets": secrets.map((secret) => checkBinding(withHeader(secret))) }),
+    ...(mounts === undefined ? {} : { "fs.mounts": mounts.map(mountOf) }),
+    ...(publish === undefined ? {} : { publish: publish.map(portOf) }),
   };
+}
+
+type Item<K extends "secrets" | "mounts" | "publish"> = NonNullable<PolicyBody[K]>[number];
+
+function withHeader({ name, host, header = DEFAULT_HEADER }: Item<"secrets">): SecretBinding {
+  return { name, host, header };
+}
+
+function mountOf({ host, guest, readonly = true }: Item<"mounts">): Mount {
+  const trimmed = guest.length > 1 ? guest.replace(/\/+$/, "") || "/" : guest;
+  const why = whyBadGuestPath(trimmed);
+  if (why === null) return { host, guest: trimmed, readonly };
+  throw new AgentKernelError("invalid_argument", `mounts: nothing can be mounted at "${guest}": ${why}`, {
+    hint: "choose a path of its own, for example /deps",
+    details: { field: "mounts", value: guest, reason: why },
+  });
+}
+
+function portOf({
+  address = "127.0.0.1",
+  host_port: hostPort = 0,
+  guest_port: guestPort,
+}: Item<"publish">): PublishedPort {
+  if (isIP(address) !== 0) return { address, hostPort, guestPort };
+  throw new AgentKernelError("invalid_argument", `publish: "${address}" is not an IP address`, {
+    hint: "for example 127.0.0.1, or 0.0.0.0 for every interface",
+    details: { field: "publish", value: address, reason: "is not an IP address" },
+  });
 }
 
 function numbersOfBody({ resources = {}, timeout_ms: timeout }: PolicyBody): SandboxSpec {

@@ -158,6 +158,9 @@ export async function sendReply(exchange: Exchange, reply: Reply): Promise<void>
       response.writeHead(200, eventHeaders);
       response.flushHeaders();
       await reply.write(response);
+      return;
+    case "raw":
+      await reply.write(response);
   }
 }
 

@@ -13,7 +13,9 @@ export type Reply =
   | { readonly kind: "text"; readonly type: string; readonly text: string; readonly headers?: Headers }
   | { readonly kind: "bytes"; readonly type: string; readonly content: Readable; readonly headers?: Headers }
   /** `write` owns the response from then on; its head is out already. */
-  | { readonly kind: "events"; readonly write: (response: ServerResponse) => Promise<void> };
+  | { readonly kind: "events"; readonly write: (response: ServerResponse) => Promise<void> }
+  /** The same, with a head of its own. Rejects, before it wrote any, where there is nothing to pass on. */
+  | { readonly kind: "raw"; readonly write: (response: ServerResponse) => Promise<void> };
 
 type Headers = Readonly<Record<string, string>>;
 

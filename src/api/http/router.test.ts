@@ -84,8 +84,8 @@ describe("a hint", () => {
   });
 
   it("names the option of what no body can set", () => {
-    const error = new AgentKernelError("invalid_argument", ({ name }) => `${name("publish")} is taken`);
-    expect(errorAnswer(error, redactor()).error.message).toBe("--publish is taken");
+    const error = new AgentKernelError("invalid_argument", ({ name }) => `${name("fs.show")} is taken`);
+    expect(errorAnswer(error, redactor()).error.message).toBe("--show is taken");
   });
 
   it("leaves words alone that look like options", () => {

@@ -17,6 +17,8 @@ export interface PathParams {
   readonly path: string;
   /** Of a command; "" where the path has none. */
   readonly exec: string;
+  /** Inside a sandbox; 0 where the path has none. */
+  readonly port: number;
 }
 
 interface Route {
@@ -76,12 +78,22 @@ function paramsOf(wanted: readonly string[], given: readonly string[]): PathPara
   const at = wanted.indexOf("{name}");
   const name = at < 0 ? "" : sandboxName.read(given[at] ?? "", "name");
   const from = wanted.indexOf("{path}");
+  const port = given[wanted.indexOf("{port}")];
   const exec = given[wanted.indexOf("{exec}")];
   return {
     name,
     path: from < 0 ? "" : insidePathOf(given.slice(from)),
+    port: port === undefined ? 0 : portOf(port),
     exec: exec === undefined ? "" : execId.read(exec, "exec"),
   };
+}
+
+function portOf(text: string): number {
+  const port = /^[1-9]\d{0,4}$/.test(text) ? Number(text) : 0;
+  if (port >= 1 && port <= 65_535) return port;
+  throw new AgentKernelError("invalid_argument", "port is not a number from 1 to 65535", {
+    details: { field: "port" },
+  });
 }
 
 /** What follows is resolved inside the sandbox; here it only has to be a plain path. */

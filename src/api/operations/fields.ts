@@ -87,6 +87,30 @@ const image = text({ expected: "an image such as python:3.12-alpine", minLength:
 /** What isolates a sandbox. */
 export const backendChoice = choice(backendChoices);
 
+const secret = object({
+  name: field(text({ expected: "a name of a variable", pattern: /^[A-Za-z_][A-Za-z0-9_]{0,127}$/ }), "The variable."),
+  host: field(text({ expected: "a host name", minLength: 1, maxLength: 253 }), "The only host that gets it."),
+  header: optional(text({ expected: "a header's name", minLength: 1, maxLength: 64 }), "In which (authorization)."),
+});
+
+const mount = object({
+  host: field(text({ expected: "an absolute path on the host", pattern: ABSOLUTE, maxLength: 4096 }), "Its source."),
+  guest: field(insidePath, "Where it appears."),
+  readonly: optional(flag(), "false: changes reach the host at once (true)."),
+});
+
+const portNumber = whole({ min: 1, max: 65_535 });
+
+/** One port of the host that leads to one inside. */
+const portFields = {
+  address: optional(text({ expected: "an IP address", minLength: 2, maxLength: 45 }), "Of the host (127.0.0.1)."),
+  host_port: optional(whole({ min: 0, max: 65_535 }), "0: any that is free (0)."),
+  guest_port: field(portNumber, "The port inside."),
+};
+
+/** What only the user of the machine, or who acts as one, can ask for. */
+export const publishField = optional(list(object(portFields), { maxItems: 64 }), settings.publish.jsonHelp);
+
 /** What decides about a sandbox, whether it is kept or not. */
 export const policyFields = {
   backend: optional(backendChoice, settings.backend.jsonHelp),
@@ -97,6 +121,8 @@ export const policyFields = {
   env: optional(env, settings["proc.env"].jsonHelp, { LANG: "C.UTF-8" }),
   user: optional(text({ expected: "a user", minLength: 1, maxLength: 128 }), settings["proc.user"].jsonHelp),
   resources: optional(resources, "Limits of the sandbox."),
+  secrets: optional(list(secret, { maxItems: 64 }), settings["net.secrets"].jsonHelp),
+  mounts: optional(list(mount, { maxItems: 64 }), settings["fs.mounts"].jsonHelp),
   dir: optional(
     text({ expected: "an absolute path on the host", pattern: ABSOLUTE, maxLength: 4096 }),
     settings.dir.jsonHelp,

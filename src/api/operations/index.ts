@@ -3,6 +3,7 @@ import * as changes from "./changes.js";
 import * as execs from "./execs.js";
 import * as files from "./files.js";
 import type { Operation } from "./operation.js";
+import * as ports from "./ports.js";
 import * as runs from "./runs.js";
 import * as sandboxes from "./sandboxes.js";
 import * as snapshots from "./snapshots.js";
@@ -35,6 +36,11 @@ export const operations = {
   execStream: execs.execStream,
   killExec: execs.killExec,
   attach: execs.attach,
+  getPort: ports.getPort,
+  postPort: ports.postPort,
+  putPort: ports.putPort,
+  patchPort: ports.patchPort,
+  deletePort: ports.deletePort,
   readFile: files.readFile,
   writeFile: files.writeFile,
   deleteFile: files.deleteFile,

@@ -38,6 +38,8 @@ export interface Operation<Body = unknown, Query = unknown> {
   /** Any of these is enough; null: nobody is asked who they are. */
   readonly scope: readonly Scope[] | null;
   readonly query?: Shape<Query>;
+  /** Query and body are passed on as they are. */
+  readonly isProxied?: true;
   /** A body of JSON. Without it none is read. */
   readonly body?: Shape<Body>;
   readonly isBodyOptional?: true;

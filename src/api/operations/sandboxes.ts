@@ -4,7 +4,7 @@ import { keyHelp } from "../../settings/numeric-setting.js";
 import { answerObject, field, named, object, optional } from "../schema/object-shape.js";
 import { choice, flag, list, nullable, number, text, type ValueOf } from "../schema/shapes.js";
 import { backend, bytesOrNull, count, imageUsed, layer, networkMode, policyAnswer, time } from "./answers.js";
-import { byResourceKey, duration, network, policyFields, sandboxName } from "./fields.js";
+import { byResourceKey, duration, network, policyFields, publishField, sandboxName } from "./fields.js";
 import { answer, operation } from "./operation.js";
 import { startErrors } from "./runs.js";
 
@@ -34,6 +34,16 @@ export const sandbox = named(
     expires_at: field(nullable(time), "When it will be removed."),
     ttl_ms: field(nullable(count), "How long after its creation it is removed."),
     idle_timeout_ms: field(nullable(count), "After so long without work it is stopped."),
+    ports: field(
+      list(
+        answerObject({
+          address: field(text(), "Of the host."),
+          host_port: field(count, "The port of the host."),
+          guest_port: field(count, "The port inside that it leads to."),
+        }),
+      ),
+      "Its published ports; empty where it does not run.",
+    ),
     layers: field(list(layer), "Its walls; empty where it does not run."),
     notes: field(list(text()), "What its user should know."),
   }),
@@ -48,6 +58,7 @@ const createRequest = named(
   object({
     name: field(sandboxName, "How it will be called.", "work"),
     ...policyFields,
+    publish: publishField,
     ttl: optional(duration, "It is removed so long after its creation.", "1h"),
     idle_timeout: optional(duration, "It is stopped after so long without work.", "10m"),
     start: optional(flag(), "false: it is made and not started (true)."),

@@ -174,6 +174,11 @@ export async function answerOf(sandbox: Sandbox, redact: Redactor): Promise<Sand
     expires_at: ttlLeftMs === null ? null : timeOf(Date.now() + ttlLeftMs),
     ttl_ms: info.ttlMs,
     idle_timeout_ms: info.idleTimeoutMs,
+    ports: info.ports.map(({ address, hostPort, guestPort }) => ({
+      address,
+      host_port: hostPort,
+      guest_port: guestPort,
+    })),
     layers: info.layers.map(({ name, state, detail = null }) => ({ name, state, detail })),
     notes: info.notes.map((note) => redact.value(note)),
   };

@@ -39,7 +39,16 @@ export function apiCall<Body, Query = undefined>(
   body: Body,
   query?: Query,
 ): ApiCall<Body, Query> {
-  return { id, caller, params: { name, path: "", exec: "" }, query: query as Query, body, request, source, signal };
+  return {
+    id,
+    caller,
+    params: { name, path: "", exec: "", port: 0 },
+    query: query as Query,
+    body,
+    request,
+    source,
+    signal,
+  };
 }
 
 /** The one of a client of E2B that the path names. */

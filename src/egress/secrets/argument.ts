@@ -3,7 +3,7 @@ import { AgentKernelError } from "../../core/errors.js";
 import type { SecretBinding } from "../../core/policy.js";
 import { parseHost } from "../host.js";
 
-const DEFAULT_HEADER = "authorization";
+export const DEFAULT_HEADER = "authorization";
 const NAME = /^[A-Za-z_][A-Za-z0-9_]{0,127}$/;
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$/;
 

@@ -41,6 +41,8 @@ describe("A3 one caller at another's sandboxes", () => {
     { method: "DELETE", path: "/sandboxes/private/files/tmp/x" },
     { method: "GET", path: "/sandboxes/private/logs" },
     { method: "DELETE", path: "/sandboxes/private/execs/x1f0c2a9b" },
+    { method: "GET", path: "/sandboxes/private/ports/3000/" },
+    { method: "POST", path: "/sandboxes/private/ports/3000/x", body: {} },
     { method: "GET", path: "/sandboxes/private/audit" },
     { method: "GET", path: "/sandboxes/private/events" },
     { method: "POST", path: "/sandboxes/private/apply" },

@@ -94,6 +94,10 @@ public struct RunOptions: Sendable, Codable {
     public var user: String?
     /// Limits of the sandbox.
     public var resources: Resources?
+    /// Secrets of the server's environment, each for one host; the sandbox sees a placeholder only. Only for the user of the same machine or an admin key.
+    public var secrets: [RunOptionsSecrets]?
+    /// Files and folders of the host beside `dir`. Only for the user of the same machine or an admin key.
+    public var mounts: [RunOptionsMounts]?
     /// A folder of the host, shown as /workspace. Only for the user of the same machine, an admin key, or a key that was given it.
     public var dir: String?
     /// How `dir` is shown: as a copy (default), carried over after the end, live, or not at all.
@@ -115,6 +119,8 @@ public struct RunOptions: Sendable, Codable {
         env: [String: String]? = nil,
         user: String? = nil,
         resources: Resources? = nil,
+        secrets: [RunOptionsSecrets]? = nil,
+        mounts: [RunOptionsMounts]? = nil,
         dir: String? = nil,
         workspace: Workspace? = nil
     ) {
@@ -132,6 +138,8 @@ public struct RunOptions: Sendable, Codable {
         self.env = env
         self.user = user
         self.resources = resources
+        self.secrets = secrets
+        self.mounts = mounts
         self.dir = dir
         self.workspace = workspace
     }
@@ -151,6 +159,8 @@ public struct RunOptions: Sendable, Codable {
         case env = "env"
         case user = "user"
         case resources = "resources"
+        case secrets = "secrets"
+        case mounts = "mounts"
         case dir = "dir"
         case workspace = "workspace"
         case stdinEncoding = "stdin_encoding"
@@ -173,6 +183,8 @@ public struct RunOptions: Sendable, Codable {
         env = try container.decodeIfPresent([String: String].self, forKey: .env)
         user = try container.decodeIfPresent(String.self, forKey: .user)
         resources = try container.decodeIfPresent(Resources.self, forKey: .resources)
+        secrets = try container.decodeIfPresent([RunOptionsSecrets].self, forKey: .secrets)
+        mounts = try container.decodeIfPresent([RunOptionsMounts].self, forKey: .mounts)
         dir = try container.decodeIfPresent(String.self, forKey: .dir)
         workspace = try container.decodeIfPresent(Workspace.self, forKey: .workspace)
     }
@@ -194,6 +206,8 @@ public struct RunOptions: Sendable, Codable {
         try container.encodeIfPresent(env, forKey: .env)
         try container.encodeIfPresent(user, forKey: .user)
         try container.encodeIfPresent(resources, forKey: .resources)
+        try container.encodeIfPresent(secrets, forKey: .secrets)
+        try container.encodeIfPresent(mounts, forKey: .mounts)
         try container.encodeIfPresent(dir, forKey: .dir)
         try container.encodeIfPresent(workspace, forKey: .workspace)
     }
@@ -282,10 +296,16 @@ public struct CreateOptions: Sendable, Codable {
     public var user: String?
     /// Limits of the sandbox.
     public var resources: Resources?
+    /// Secrets of the server's environment, each for one host; the sandbox sees a placeholder only. Only for the user of the same machine or an admin key.
+    public var secrets: [CreateOptionsSecrets]?
+    /// Files and folders of the host beside `dir`. Only for the user of the same machine or an admin key.
+    public var mounts: [CreateOptionsMounts]?
     /// A folder of the host, shown as /workspace. Only for the user of the same machine, an admin key, or a key that was given it.
     public var dir: String?
     /// How `dir` is shown: as a copy (default), carried over after the end, live, or not at all.
     public var workspace: Workspace?
+    /// Ports of the server's machine that lead to ports inside. Only for the user of the same machine or an admin key.
+    public var publish: [CreateOptionsPublish]?
     /// It is removed so long after its creation.
     public var ttl: String?
     /// It is stopped after so long without work.
@@ -303,8 +323,11 @@ public struct CreateOptions: Sendable, Codable {
         env: [String: String]? = nil,
         user: String? = nil,
         resources: Resources? = nil,
+        secrets: [CreateOptionsSecrets]? = nil,
+        mounts: [CreateOptionsMounts]? = nil,
         dir: String? = nil,
         workspace: Workspace? = nil,
+        publish: [CreateOptionsPublish]? = nil,
         ttl: String? = nil,
         idleTimeout: String? = nil,
         start: Bool? = nil
@@ -317,8 +340,11 @@ public struct CreateOptions: Sendable, Codable {
         self.env = env
         self.user = user
         self.resources = resources
+        self.secrets = secrets
+        self.mounts = mounts
         self.dir = dir
         self.workspace = workspace
+        self.publish = publish
         self.ttl = ttl
         self.idleTimeout = idleTimeout
         self.start = start
@@ -333,8 +359,11 @@ public struct CreateOptions: Sendable, Codable {
         case env = "env"
         case user = "user"
         case resources = "resources"
+        case secrets = "secrets"
+        case mounts = "mounts"
         case dir = "dir"
         case workspace = "workspace"
+        case publish = "publish"
         case ttl = "ttl"
         case idleTimeout = "idle_timeout"
         case start = "start"
@@ -351,8 +380,11 @@ public struct CreateOptions: Sendable, Codable {
         env = try container.decodeIfPresent([String: String].self, forKey: .env)
         user = try container.decodeIfPresent(String.self, forKey: .user)
         resources = try container.decodeIfPresent(Resources.self, forKey: .resources)
+        secrets = try container.decodeIfPresent([CreateOptionsSecrets].self, forKey: .secrets)
+        mounts = try container.decodeIfPresent([CreateOptionsMounts].self, forKey: .mounts)
         dir = try container.decodeIfPresent(String.self, forKey: .dir)
         workspace = try container.decodeIfPresent(Workspace.self, forKey: .workspace)
+        publish = try container.decodeIfPresent([CreateOptionsPublish].self, forKey: .publish)
         ttl = try container.decodeIfPresent(String.self, forKey: .ttl)
         idleTimeout = try container.decodeIfPresent(String.self, forKey: .idleTimeout)
         start = try container.decodeIfPresent(Bool.self, forKey: .start)
@@ -369,8 +401,11 @@ public struct CreateOptions: Sendable, Codable {
         try container.encodeIfPresent(env, forKey: .env)
         try container.encodeIfPresent(user, forKey: .user)
         try container.encodeIfPresent(resources, forKey: .resources)
+        try container.encodeIfPresent(secrets, forKey: .secrets)
+        try container.encodeIfPresent(mounts, forKey: .mounts)
         try container.encodeIfPresent(dir, forKey: .dir)
         try container.encodeIfPresent(workspace, forKey: .workspace)
+        try container.encodeIfPresent(publish, forKey: .publish)
         try container.encodeIfPresent(ttl, forKey: .ttl)
         try container.encodeIfPresent(idleTimeout, forKey: .idleTimeout)
         try container.encodeIfPresent(start, forKey: .start)

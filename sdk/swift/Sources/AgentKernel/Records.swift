@@ -323,6 +323,8 @@ public struct SandboxInfo: Sendable, Codable {
     public let ttlMs: Int?
     /// After so long without work it is stopped.
     public let idleTimeoutMs: Int?
+    /// Its published ports; empty where it does not run.
+    public let ports: [SandboxInfoPorts]
     /// Its walls; empty where it does not run.
     public let layers: [Layer]
     /// What its user should know.
@@ -349,6 +351,7 @@ public struct SandboxInfo: Sendable, Codable {
         case expiresAt = "expires_at"
         case ttlMs = "ttl_ms"
         case idleTimeoutMs = "idle_timeout_ms"
+        case ports = "ports"
         case layers = "layers"
         case notes = "notes"
     }
