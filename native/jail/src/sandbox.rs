@@ -384,7 +384,7 @@ fn no_namespaces(e: std::io::Error) -> Fault {
         Fault::new("backend_unavailable", format!("this host does not let us make the sandbox's namespaces: {e}"));
     let restricted = |path: &str, value: &str| std::fs::read_to_string(path).is_ok_and(|t| t.trim() == value);
     let hint = if restricted("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1") {
-        "AppArmor forbids user namespaces: sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0, or give agentkernel a profile with `userns,`"
+        "AppArmor forbids user namespaces: `sudo agentkernel setup --yes` installs a profile for agentkernel alone, `sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0` allows them to all"
     } else if restricted("/proc/sys/kernel/unprivileged_userns_clone", "0") {
         "user namespaces are off: sudo sysctl kernel.unprivileged_userns_clone=1"
     } else if restricted("/proc/sys/user/max_user_namespaces", "0") {

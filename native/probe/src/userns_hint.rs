@@ -19,5 +19,5 @@ pub fn hint() -> String {
     if status.lines().any(|line| line == "Seccomp:\t2") {
         return "a seccomp filter is on this process, as container engines set one: start the container with a profile that allows unshare, mount and clone".to_owned();
     }
-    "the kernel refuses user namespaces: it needs CONFIG_USER_NS, and no security module may forbid them".to_owned()
+    "the kernel refuses user namespaces: it needs CONFIG_USER_NS, no security module may forbid them, and a process in a chroot may not make any (enter the root by pivot_root, as containers do)".to_owned()
 }

@@ -53,7 +53,7 @@ impl Source {
     fn open_at(path: &Path, privileged: bool) -> Outcome<Self> {
         let failed = |e| {
             Fault::new("invalid_argument", format!("cannot show {} in the sandbox: {e}", path.display()))
-                .hint("check that it exists and that you may read it")
+                .hint(hint_for(e))
         };
         let fd = open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).map_err(failed)?;
         let stat = fstat(&fd).map_err(failed)?;
@@ -167,4 +167,13 @@ fn mapping_namespace(uids: &[Extent], gids: &[Extent]) -> Outcome<OwnedFd> {
     rustix::process::pidfd_send_signal(&pidfd, rustix::process::Signal::KILL).during("end the id map's process")?;
     sys::wait_for(pid).during("end the id map's process")?;
     built
+}
+
+/// Root of a container without CAP_SYS_ADMIN may not clone mounts of its own; an ordinary user may, in a namespace.
+fn hint_for(error: rustix::io::Errno) -> &'static str {
+    if error == rustix::io::Errno::PERM && rustix::process::geteuid().is_root() {
+        "root lacks CAP_SYS_ADMIN, as in a container: run agentkernel there as an ordinary user (docs/requirements.md)"
+    } else {
+        "check that it exists and that you may read it"
+    }
 }
