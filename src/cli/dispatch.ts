@@ -22,11 +22,12 @@ export async function dispatch(words: readonly string[], invocation: Invocation)
     json = parsed.flags.has("json");
     if (parsed.flags.has("help")) return await writeOut(invocation, (await import("./help.js")).verbHelp(verb));
     if (parsed.problem) throw parsed.problem;
-    const needsDaemon = verb.daemon === "required" || (await verb.load()).needsDaemon?.(parsed) === true;
+    const loaded = verb.daemon === "required" ? null : await verb.load();
+    const needsDaemon = loaded === null || loaded.needsDaemon?.(parsed) === true;
     if (needsDaemon && invocation.resident === null) {
       return await (await import("../daemon/through-daemon.js")).throughDaemon(words, verb.name, invocation);
     }
-    return await (await verb.load()).execute(parsed, invocation);
+    return await (loaded ?? (await verb.load())).execute(parsed, invocation);
   } catch (error) {
     const { reportError } = await import("./errors.js");
     // Where not even the JSON of the error can be written, stderr is told instead.

@@ -145,16 +145,24 @@ export function prepareRun(
   };
 }
 
+const knownPrograms = new WeakMap<Policy, HostProgramOptions>();
+
 /** What decides about the programs of the host: the caller's own environment, and what is shown anyway. */
 function hostProgramOptions(
-  { fs }: Policy,
+  policy: Policy,
   { cwd, env, homeDir }: Surroundings,
   shownHome: string | null,
 ): HostProgramOptions {
+  const { fs } = policy;
   const projectDir = fs.workspace.mode === "none" ? null : cwd;
+  const known = shownHome === null ? knownPrograms.get(policy) : undefined;
+  if (known?.env === env && known.homeDir === homeDir && known.projectDir === projectDir) return known;
   const atOwnPaths = fs.mounts.filter(({ host, guest }) => host === guest).map(({ host }) => host);
   const views = [projectDir, shownHome, ...atOwnPaths].filter((path) => path !== null);
-  return { env, homeDir, projectDir, views, mounted: fs.mounts.map(({ host }) => host), deny: fs.deny };
+  const options = { env, homeDir, projectDir, views, mounted: fs.mounts.map(({ host }) => host), deny: fs.deny };
+  // Only what cannot change any more is what it was.
+  if (shownHome === null && Object.isFrozen(policy)) knownPrograms.set(policy, options);
+  return options;
 }
 
 function askWanted({ exec, nameOf }: RunSpec, { net }: Policy): boolean {

@@ -147,6 +147,8 @@ async function openOn<P extends Plan>(
   }
 }
 
+const NOTHING = {};
+
 interface StartParts {
   readonly image: ResolvedRoot;
   readonly egress: RunEgress | null;
@@ -167,12 +169,19 @@ async function startSandbox(
   await audit.insist();
   try {
     const certificate = egress?.trustedCertificate ?? null;
-    const trust = certificate === null ? {} : { trustedCertificate: certificate };
-    const prescan = typeof host.prescan === "number" ? { prescan: host.prescan } : {};
-    const aside = policy.fs.workspace.mode === "sync" ? { setAside: heldFolder(host.env, host.homeDir) } : {};
-    const disk = wantsDisk(policy, origins) ? { isOnDisk: true } : {};
-    const own = { id, hostname: id, ...trust, ...gitPartsFor(policy, hostEnv, projectDir), ...prescan, ...aside };
-    const spec = { ...own, ...disk, policy, image: image.source, projectDir, homeDir };
+    const spec = {
+      id,
+      hostname: id,
+      policy,
+      image: image.source,
+      projectDir,
+      homeDir,
+      ...gitPartsFor(policy, hostEnv, projectDir),
+      ...(certificate === null ? NOTHING : { trustedCertificate: certificate }),
+      ...(typeof host.prescan === "number" ? { prescan: host.prescan } : NOTHING),
+      ...(policy.fs.workspace.mode === "sync" ? { setAside: heldFolder(host.env, host.homeDir) } : NOTHING),
+      ...(wantsDisk(policy, origins) ? { isOnDisk: true } : NOTHING),
+    };
     const sandbox = await TemporarySandbox.start(backend, spec, signal, egress?.port, ahead);
     records.ready(sandbox.layers);
     meter?.started({ kind: "run", isWarm: sandbox.isWarm, ms: performance.now() - askedAt });

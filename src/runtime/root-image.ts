@@ -73,6 +73,7 @@ export interface ImageWatcher {
 }
 
 const HOST = "host";
+const NO_NOTES: readonly string[] = [];
 const PLACE = /^(?:\.{0,2}\/|(?:docker-archive|oci-archive|oci|dir|rootfs|docker-daemon|containers-storage|podman):)/;
 
 /** Whether the name is a place to import from, and no reference. */
@@ -95,7 +96,7 @@ export async function resolveRoot(
   backend: Pick<Backend, "findImage"> = {},
 ): Promise<ResolvedRoot> {
   if (backend.findImage !== undefined) return await ownRoot(backend.findImage, request, settings, watcher);
-  if (request.name === HOST) return hostRoot(request.why, settings, []);
+  if (request.name === HOST) return hostRoot(request.why, settings, NO_NOTES);
   const folder = rootFolder(request.name, settings.projectDir);
   if (folder !== null) return folderRoot(request, folder);
   try {
@@ -151,13 +152,21 @@ const sourcesOf = new WeakMap<HostPrograms["shown"], HostSource>();
 
 type HostSource = ImageSource & { readonly kind: "host" };
 
+const release = async (): Promise<void> => {};
+
+/** Of programs that were found before. */
+const rootsOf = new WeakMap<HostPrograms, ResolvedRoot>();
+
 function hostRoot(why: string, { programs: options }: ImageSettings, notes: readonly string[]): ResolvedRoot {
-  const release = async (): Promise<void> => {};
   const found = options === undefined ? null : hostPrograms(options);
+  const known = found === null ? undefined : rootsOf.get(found);
+  if (known?.why === why && known.notes === notes) return known;
   const source = options === undefined || found === null ? hostSource : sourceOf(found.shown, options.env);
   const own = { name: HOST, why, source, defaults: null, digest: null, stored: null, notes, release };
   if (found === null) return own;
-  return { ...own, programs: found };
+  const root = { ...own, programs: found };
+  rootsOf.set(found, root);
+  return root;
 }
 
 function sourceOf(programs: HostPrograms["shown"], env: object): ImageSource {

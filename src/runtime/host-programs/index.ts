@@ -66,6 +66,7 @@ export function hostPrograms(options: HostProgramOptions): HostPrograms {
 }
 
 function isSame(one: HostProgramOptions, other: HostProgramOptions): boolean {
+  if (one === other) return true;
   const isEqual = (a: readonly string[], b: readonly string[]) =>
     a.length === b.length && a.every((x, i) => x === b[i]);
   const isAtSamePlace = one.homeDir === other.homeDir && one.projectDir === other.projectDir && one.deny === other.deny;
