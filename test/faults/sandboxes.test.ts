@@ -191,16 +191,19 @@ describe.each(actors)("as $name", (actor) => {
     });
   });
 
-  it("what a daemon was making when it died is never shown, and swept by the next one", async () => {
-    await inWorld(actor, async (world) => {
-      await world.ok(["create", ...bare, "box"]);
-      await world.crash();
-      execFileSync("cp", ["-a", world.folder("box"), world.folder(".new-0123456789abcdef")]);
-      await world.up();
-      expect(await world.states()).toEqual({ box: "created" });
-      await expect.poll(() => existsSync(world.folder(".new-0123456789abcdef"))).toBe(false);
-    });
-  });
+  it.each([".new-", ".gone-"])(
+    "what a daemon was making or deleting when it died is never shown, and swept by the next one: %s",
+    async (kind) => {
+      await inWorld(actor, async (world) => {
+        await world.ok(["create", ...bare, "box"]);
+        await world.crash();
+        execFileSync("cp", ["-a", world.folder("box"), world.folder(`${kind}0123456789abcdef`)]);
+        await world.up();
+        expect(await world.states()).toEqual({ box: "created" });
+        await expect.poll(() => existsSync(world.folder(`${kind}0123456789abcdef`))).toBe(false);
+      });
+    },
+  );
 });
 
 type Victim = "supervisor" | "guest";
