@@ -1,7 +1,7 @@
 // `npm run test:long`: what takes too long for every change and is run each night: leaks under load, the search for
 // inputs that go wrong, changes of the code that no test notices, the interface against its description, the packages
-// that projects use most and what of them is hidden, a thousand runs in a project that changes all the time, and the
-// whole benchmark. Each part is a command of its own, named when it fails.
+// that projects use most and what of them is hidden, test suites of others inside and outside, a thousand runs in a
+// project that changes all the time, and the whole benchmark. Each part is a command of its own, named when it fails.
 //
 //   npm run test:long                  all of it
 //   npm run test:long -- soak fuzz:api some of it
@@ -18,6 +18,7 @@ const parts = {
   "fuzz:api": ["run", "fuzz:api"],
   corpus: ["run", "test:corpus"],
   raced: ["run", "test:raced"],
+  suites: ["run", "test:suites"],
   bench: ["run", "bench"],
 };
 

@@ -20,11 +20,17 @@ const git = [
   ".git/info",
   // Git shows the replacement in place of the object.
   ".git/refs/replace",
+  // Where remotes are, for which the configuration names none: an older way, which git still obeys.
+  ".git/remotes",
+  ".git/branches",
   ".git/modules/**/hooks",
   ".git/modules/**/config",
   ".git/modules/**/config.worktree",
   ".git/modules/**/info",
   ".git/modules/**/refs/replace",
+  // Not at any depth: `refs/remotes` is what was fetched.
+  ".git/modules/*/remotes",
+  ".git/modules/*/branches",
   ".git/worktrees/**/config.worktree",
   ".git/worktrees/**/gitdir",
   // Says where a repository's configuration is, in whatever folder it lies.

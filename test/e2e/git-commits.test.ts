@@ -1,5 +1,5 @@
 /** Git inside a sandbox, in a repository that tracks files which the sandbox does not see. */
-import { writeFileSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { actors } from "../support/actors.js";
@@ -194,6 +194,26 @@ describe.each(actors)("a repository with hidden files, as $name", (actor) => {
     expect(project.git("status", "--short")).toBe("");
     expect(marked(project)).toEqual(["S out/a", "S out/b"]);
     expect(project.git("ls-tree", "-r", "--name-only", "HEAD")).toContain("out/b");
+  });
+
+  it("sync: where the host commits meanwhile, its branch and index stay together", async () => {
+    const project = makeGitProject(actor);
+    const signals = actor.folder("signals");
+    const script = `git checkout -qb side; echo side > side.txt; git add -A; git commit -qm side
+      git branch -f main; touch /signals/ready; until test -e /signals/go; do sleep 0.02; done`;
+    const words = ["--workspace", "sync", "--mount", `${signals}:/signals`, "sh", "-ec", script];
+    const ended = runIn(actor, words, { cwd: project.path });
+    await Promise.race([expect.poll(() => existsSync(join(signals, "ready")), { timeout: 60_000 }).toBe(true), ended]);
+    writeFileSync(join(project.path, "code.txt"), "of the host\n");
+    project.git("commit", "--quiet", "--all", "--message=of the host");
+    writeFileSync(join(signals, "go"), "");
+    const { stderr } = await ended;
+    expect(stderr).toMatch(/changed on the host meanwhile: .*\.git\/HEAD, .*\.git\/index, .*\.git\/refs\/heads\/main/);
+    expect(project.git("branch", "--show-current")).toBe("main\n");
+    expect(project.git("log", "--format=%s", "main")).toBe("of the host\nfirst\n");
+    expect(project.git("log", "--format=%s", "side")).toBe("side\nfirst\n");
+    expect(project.git("status", "--short")).toBe("?? side.txt\n");
+    expectWhole(project);
   });
 
   it.each([["2"], ["4"]])(

@@ -1,11 +1,11 @@
 /** Repositories that are not all in the project: worktrees, submodules, directories within a repository. */
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { chownSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { type Actor, actors } from "../support/actors.js";
 import { type GitProject, gitAs, makeGitProject, secrets } from "../support/git-project.js";
 import { outlastClockTick } from "../support/project.js";
-import { runIn, startCli } from "../support/run-cli.js";
+import { runCli, runIn, startCli } from "../support/run-cli.js";
 
 interface Place {
   readonly path: string;
@@ -64,6 +64,90 @@ function expectSound({ git, main }: Place): void {
   expect(main.secretsOnDisk()).toEqual(secrets);
   expect(main.git("status", "--short", "--ignore-submodules")).toBe("");
 }
+
+describe.each(all)("$as, and a sandbox that stays", ({ make, actor }) => {
+  it("sync: commits of several commands are carried over by stop, and nothing is lost", async () => {
+    const place = make(actor);
+    const client = { ...actor, variables: { ...actor.variables, XDG_STATE_HOME: actor.ownFolder("state") } };
+    const cli = (...words: string[]) => runCli(client, words, { cwd: place.path });
+    const tracked = place.main.git("ls-tree", "-r", "--name-only", "HEAD");
+    try {
+      const made = await cli("create", "tree", "--no-network", "--workspace", "sync");
+      expect(made, made.stderr).toMatchObject({ status: 0 });
+      for (const subject of ["two", "three"]) {
+        const script = `test ! -e .env; echo ${subject} >> code.txt; git add -A; git commit -qm ${subject}; git status --short`;
+        const done = await cli("exec", "tree", "sh", "-ec", script);
+        expect(done, done.stderr).toMatchObject({ status: 0, stdout: "" });
+      }
+      expect(place.git("log", "-1", "--format=%s")).not.toBe("three\n");
+      const stopped = await cli("stop", "tree");
+      expect(stopped, stopped.stderr).toMatchObject({ status: 0 });
+      expect(place.git("log", "-2", "--format=%s")).toBe("three\ntwo\n");
+      expectSound(place);
+      expect(place.main.git("ls-tree", "-r", "--name-only", "HEAD")).toBe(tracked);
+    } finally {
+      await cli("remove", "--force", "tree");
+      await cli("daemon", "stop", "--all");
+    }
+  });
+});
+
+/** A worktree within the project, whose branch has a secret that the main one has not. */
+function makeInnerWorktree(actor: Actor): Place {
+  const main = makeGitProject(actor);
+  const path = join(main.path, "trees/side");
+  writeFileSync(join(main.path, ".git/info/exclude"), "trees\n");
+  main.git("worktree", "add", "--quiet", "-b", "side", path);
+  const git = (...words: string[]) => gitAs(actor, path, words);
+  mkdirSync(join(path, "own"));
+  writeFileSync(join(path, "own/.env"), secrets[".env"] ?? "");
+  if (process.getuid?.() === 0) {
+    for (const name of ["own", "own/.env"]) chownSync(join(path, name), actor.uid, actor.gid);
+  }
+  git("add", "--force", "own/.env");
+  git("commit", "--quiet", "--message=with a secret of its own");
+  outlastClockTick();
+  return { path, main, git };
+}
+
+describe.each(actors)("a worktree within the project, as $name", (actor) => {
+  it.each([["git add -A && git commit -qm two"], ["git commit -qam two"]])(
+    "sync: %s in it keeps what is hidden there",
+    async (script) => {
+      const { path, main, git } = makeInnerWorktree(actor);
+      const words = [...sync, `cd trees/side; test ! -e own/.env; echo two >> code.txt; ${script}; git status --short`];
+      const result = await runIn(actor, words, { cwd: main.path });
+      expect(result, result.stderr).toMatchObject({ status: 0, stdout: "" });
+      expect(git("log", "-1", "--format=%s")).toBe("two\n");
+      expect(git("ls-tree", "-r", "--name-only", "HEAD")).toContain("own/.env");
+      expect(git("status", "--short")).toBe("");
+      expect(git("ls-files", "-v")).not.toMatch(/^[a-zS]/m);
+      expect(readFileSync(join(path, "own/.env"), "utf8")).toBe(secrets[".env"]);
+      main.git("fsck", "--strict");
+    },
+  );
+
+  it("sync: a commit that deletes it is not carried over", async () => {
+    const { main, git } = makeInnerWorktree(actor);
+    const before = main.git("for-each-ref");
+    const script = "cd trees/side; git update-index --force-remove own/.env; git commit -qm lossy";
+    const { stderr } = await runIn(actor, [...sync, script], { cwd: main.path });
+    expect(stderr).toMatch(/git: \.git\/: commit [0-9a-f]{12} deletes own\/\.env/);
+    expect(main.git("for-each-ref")).toBe(before);
+    expect(git("status", "--short")).toBe("");
+  });
+
+  it("sync: one that lies elsewhere keeps its HEAD and index, whatever is done to them", async () => {
+    const { path, main, git } = makeWorktree(actor);
+    const script = "rm -r .git/worktrees/tree; git worktree prune; git branch -f new side";
+    const { status } = await runIn(actor, [...sync, script], { cwd: main.path });
+    expect(status).toBe(0);
+    expect(existsSync(path)).toBe(true);
+    expect(git("status", "--short")).toBe("");
+    expect(git("branch", "--show-current")).toBe("side\n");
+    expect(main.git("branch", "--list", "new")).toContain("new");
+  });
+});
 
 describe.each(all)("$as", ({ make, actor }) => {
   const look =

@@ -125,7 +125,9 @@ describe.each(actors)("as $name", (actor) => {
     const script = `git commit -qm two --allow-empty; GIT_SEQUENCE_EDITOR="sed -i '1i break'" git rebase -qi HEAD~
       echo "exec touch owned" >> .git/rebase-merge/git-rebase-todo`;
     const { stderr } = await runIn(actor, [...sync, script], { cwd: project.path });
-    expect(stderr).toContain("a rebase is not finished, and its list has commands");
+    expect(stderr).toContain(
+      "a rebase is not finished, and git on the host could run commands of .git/rebase-merge/git-rebase-todo",
+    );
     expect(existsSync(join(project.path, ".git/rebase-merge"))).toBe(false);
     expectSound(project);
   });

@@ -1,17 +1,13 @@
 //! Rules about paths that must not be changed, or not even read: hidden and protected paths, names that would mislead a
 //! reader, symlinks that lead out of the project.
 
-use std::{
-    collections::HashSet,
-    ffi::CStr,
-    os::fd::{BorrowedFd, OwnedFd},
-};
+use std::{collections::HashSet, ffi::CStr, os::fd::BorrowedFd};
 
 use ak_jail::{
     carry::{DEEPEST, has_control_characters, transfer::is_temporary},
     fault::Outcome,
     git::{
-        carried::{Closed, cleared_index, is_index, is_link_of_git, is_unfinished},
+        carried::{Carried, Closed, cleared_index, is_index, is_link_of_git, is_unfinished},
         objects,
     },
     keep::project::Project,
@@ -30,7 +26,7 @@ use crate::change::{Node, ancestors};
 /// Longer paths cannot be named in one call.
 const LONGEST: usize = 4000;
 const CLOSED: &str =
-    "the sandbox committed or staged in its repository that files which were hidden from it are deleted";
+    "its repository stays as it was: the sandbox removed what was hidden from it, or left what git would run or follow";
 
 pub struct Rules {
     hide: Matcher,
@@ -64,8 +60,8 @@ impl Rules {
         name: &CStr,
         layer: BorrowedFd<'_>,
         host: BorrowedFd<'_>,
-    ) -> Outcome<Option<OwnedFd>> {
-        if is_index(path, &self.survey) { cleared_index(layer, host, name) } else { Ok(None) }
+    ) -> Outcome<Carried> {
+        if is_index(path, &self.survey) { cleared_index(layer, host, name) } else { Ok(Carried::AsItIs) }
     }
 
     /// Whether the host goes on with what it has there, and nothing is missed.

@@ -21,8 +21,12 @@ const ASSUME_VALID: u16 = 0x8000;
 const EXTENDED: u16 = 0x4000;
 const SKIP_WORKTREE: u16 = 0x4000;
 const INTENT_TO_ADD: u16 = 0x2000;
-/// Extensions with offsets into the entries; git does without them.
+/// The mode of a file within its state.
+const MODE: std::ops::Range<usize> = 24..28;
+/// Extensions with offsets into the entries, which git does without.
 const OFFSETS: [&[u8]; 2] = [b"EOIE", b"IEOT"];
+/// Extensions by which git skips directories and files when it looks for changes. It makes them anew.
+const CACHES: [&[u8]; 2] = [b"UNTR", b"FSMN"];
 /// The entries of a split index lie in another file.
 const SPLIT: &[u8] = b"link";
 
@@ -39,7 +43,7 @@ pub struct Index<'a> {
 #[derive(Debug)]
 pub struct Entry<'a> {
     /// The fields of the entry before its flags.
-    state: &'a [u8],
+    state: Cow<'a, [u8]>,
     flags: u16,
     extended: u16,
     /// As it is written: compressed against the path before it in version 4.
@@ -112,7 +116,7 @@ impl<'a> Index<'a> {
             bytes.get(end..next)?;
             (&bytes[at..end], Cow::Borrowed(&bytes[at..end]), next)
         };
-        self.entries.push(Entry { state, flags, extended, written_path: written, path });
+        self.entries.push(Entry { state: Cow::Borrowed(state), flags, extended, written_path: written, path });
         Some(next)
     }
 
@@ -190,6 +194,29 @@ impl<'a> Index<'a> {
         changed
     }
 
+    /// Has git read each file anew of which `before` does not state the same: a sandbox could state the times and number
+    /// of a file that it changed, which would then not be listed as changed. Returns how many entries were changed.
+    pub fn forget_states(&mut self, before: Option<&Index<'_>>) -> usize {
+        let known: HashMap<&[u8], &[u8]> =
+            before.into_iter().flat_map(|before| &before.entries).map(|entry| (&*entry.path, &*entry.state)).collect();
+        let mut changed = 0;
+        for entry in self.entries.iter_mut().filter(|entry| known.get(&*entry.path) != Some(&&*entry.state)) {
+            let mut state = vec![0; entry.state.len()];
+            state[MODE].copy_from_slice(&entry.state[MODE]);
+            state[STATE..].copy_from_slice(&entry.state[STATE..]);
+            if state != *entry.state {
+                entry.state = Cow::Owned(state);
+                changed += 1;
+            }
+        }
+        changed
+    }
+
+    /// Whether it has lists by which git skips what it would look at.
+    pub fn has_caches(&self) -> bool {
+        self.extensions.iter().any(|(name, _)| CACHES.contains(name))
+    }
+
     pub fn to_bytes(&self) -> Vec<u8> {
         let has_extended = self.entries.iter().any(|entry| entry.extended != 0);
         let version = if self.version == 4 { 4 } else { 2 + u32::from(has_extended) };
@@ -199,7 +226,7 @@ impl<'a> Index<'a> {
         out.extend_from_slice(&(self.entries.len() as u32).to_be_bytes());
         for entry in &self.entries {
             let start = out.len();
-            out.extend_from_slice(entry.state);
+            out.extend_from_slice(&entry.state);
             let flags = entry.flags & !EXTENDED | if entry.extended != 0 { EXTENDED } else { 0 };
             out.extend_from_slice(&flags.to_be_bytes());
             if entry.extended != 0 {
@@ -210,7 +237,8 @@ impl<'a> Index<'a> {
                 out.resize(start + padded(out.len() - start), 0);
             }
         }
-        for (name, data) in self.extensions.iter().filter(|(name, _)| !OFFSETS.contains(name)) {
+        for (name, data) in self.extensions.iter().filter(|(name, _)| !OFFSETS.contains(name) && !CACHES.contains(name))
+        {
             out.extend_from_slice(name);
             out.extend_from_slice(&(data.len() as u32).to_be_bytes());
             out.extend_from_slice(data);
@@ -241,12 +269,11 @@ impl Entry<'_> {
 
     /// Whether it is a submodule, which has no content here.
     pub fn is_gitlink(&self) -> bool {
-        u32_at(self.state, 24) == Some(0o160_000)
+        u32_at(&self.state, MODE.start) == Some(0o160_000)
     }
 
     /// Whether both stage the same: path, mode, object and stage.
     fn is_of(&self, other: &Self) -> bool {
-        const MODE: std::ops::Range<usize> = 24..28;
         const STAGE: u16 = 0x3000;
         self.path == other.path
             && self.state[MODE] == other.state[MODE]
@@ -324,6 +351,30 @@ mod tests {
             assert_eq!(parsed.take_marks_of(None), 1);
             assert_eq!(skipped(&parsed.to_bytes()), [""; 0]);
         }
+    }
+
+    #[test]
+    fn git_reads_anew_what_only_the_sandbox_states() {
+        let (before, mut after) =
+            (index(&[("a", false), ("b", false)], b""), index(&[("a", false), ("b", false)], b""));
+        // The size of the second one; the entries are as long as each other.
+        let entry = (after.len() - HEADER - SHA1) / 2;
+        after[HEADER + entry + 36..HEADER + entry + STATE].copy_from_slice(&7u32.to_be_bytes());
+        let before = Index::parse(&before).expect("parse");
+        let mut parsed = Index::parse(&after).expect("parse");
+        assert_eq!(parsed.forget_states(Some(&before)), 1);
+        assert_eq!(parsed.to_bytes(), before.to_bytes());
+        assert_eq!(parsed.forget_states(None), 0);
+    }
+
+    #[test]
+    fn lists_of_what_git_may_skip_are_left_out() {
+        let bytes = index(&[("a", false)], b"UNTR\0\0\0\x01xTREE\0\0\0\x01y");
+        let parsed = Index::parse(&bytes).expect("parse");
+        assert!(parsed.has_caches());
+        let bytes = parsed.to_bytes();
+        let parsed = Index::parse(&bytes).expect("parse");
+        assert_eq!(parsed.extensions, [(&b"TREE"[..], &b"y"[..])]);
     }
 
     #[test]

@@ -55,6 +55,17 @@ export const attacks: readonly Attack[] = [
       "is gone after the run",
     ],
   },
+  {
+    id: "F3",
+    file: "filesystem/f3-git-state",
+    tests: [
+      "'a step of a rebase in a worktree'",
+      "'an index with a hook'",
+      "'a log that is a link'",
+      "'a replacement in the packed references'",
+    ],
+  },
+  { id: "F3", file: "filesystem/f3-git", tests: ["worktree's own configuration", "the configuration of a bare"] },
   { id: "F4", file: "filesystem/f4-remount", tests: ["under restrictive"] },
   { id: "F5", file: "filesystem/f5-copies", tests: ["paths and links", "sparse and endless", "set-id bits"] },
   { id: "F7", file: "filesystem/f7-fill-the-disk", tests: ["temporary folders", "other sandboxes"] },
@@ -69,7 +80,12 @@ export const attacks: readonly Attack[] = [
   {
     id: "F13",
     file: "filesystem/f13-git",
-    tests: ["sync: 'a commit without them'", "sync: 'an index without them'", "sync: 'an object of theirs"],
+    tests: [
+      "sync: 'a commit without them'",
+      "sync: 'an index without them'",
+      "sync: 'an object of theirs",
+      "sync: 'a submodule in",
+    ],
   },
   { id: "F11", file: "filesystem/f11-own-programs", tests: ["inside, no later command"] },
   {

@@ -19,6 +19,11 @@ const attacks: readonly { readonly name: string; readonly source: string }[] = [
     name: "a commit with a directory in their place",
     source: `point("refs/heads/main", commit(changed(base, env=(b"40000", write_tree({b"x": (b"100644", bytes.fromhex(empty))}))), old))`,
   },
+  {
+    name: "a submodule in their place",
+    source: `point("refs/heads/main", commit(changed(base, env=(b"160000", old)), old))`,
+  },
+  { name: "all branches removed", source: `shutil.rmtree(f"{git}/refs/heads")` },
   { name: "a commit without parents", source: `point("refs/heads/main", commit(without))` },
   {
     name: "a merge with a history that never had them",

@@ -8,6 +8,7 @@ use std::{
 use ak_jail::{
     carry::{names, transfer},
     fault::{During, Fault, Outcome},
+    git::carried::Carried,
 };
 use rustix::{
     fs::{AtFlags, Mode, RenameFlags, Stat, mkdirat, renameat_with, statat, symlinkat, unlinkat},
@@ -23,6 +24,7 @@ use crate::{
 };
 
 const BUSY: &str = "the sandbox is writing to it";
+const UNREADABLE_INDEX: &str = "an index that cannot be read, or has paths that git must not write";
 
 /// The directory that a path is in, without following a link, and its name there.
 pub fn parent(root: BorrowedFd<'_>, path: &[u8]) -> Outcome<(OwnedFd, CString)> {
@@ -74,7 +76,11 @@ pub fn file(
         (Node::Link, None) => return Ok(Done::Conflict(BUSY)),
         _ => {
             let old = old.map(|old| &old.stat);
-            let instead = rules.cleared_index(&change.path, &name, from.as_fd(), at.as_fd())?;
+            let instead = match rules.cleared_index(&change.path, &name, from.as_fd(), at.as_fd())? {
+                Carried::AsItIs => None,
+                Carried::Instead(file) => Some(file),
+                Carried::Nothing => return Ok(Done::Conflict(UNREADABLE_INDEX)),
+            };
             transfer::write_temporary(
                 (from.as_fd(), instead.as_ref()),
                 at.as_fd(),

@@ -111,7 +111,7 @@ impl Carrier<'_> {
             Some(Stays::Refused)
         } else if self.awaits_review(path, kind) {
             Some(Stays::Held(Why::Review))
-        } else if kind != FileType::Directory && self.changed_on_host(old) || self.is_contested(path) {
+        } else if kind != FileType::Directory && self.changed_on_host(old) || self.is_contested(path, true) {
             Some(Stays::Held(Why::Conflict))
         } else {
             None

@@ -7,6 +7,7 @@
 //! is in both places rather than in none if the carry is killed or the disk is full.
 
 pub mod aside;
+mod contested;
 mod delete;
 mod hold;
 mod later;
@@ -24,7 +25,7 @@ use crate::{
     carry::{aside::Aside, hold::Why, later::Failures, links::OwnChanges, transfer::Put},
     fault::{During, Outcome},
     git::{
-        carried::{Closed, cleared_index, is_index, is_link_of_git, is_unfinished},
+        carried::{Carried, Closed, cleared_index, is_index, is_link_of_git, is_unfinished},
         objects,
     },
     view::{
@@ -63,7 +64,7 @@ pub struct Carrier<'a> {
     place: Place,
     /// Deletions, and what takes the place of something else, until all that is new is in its place.
     later: Option<Vec<Vec<u8>>>,
-    /// Repositories whose list of references the host changed as well.
+    /// Repositories that the host changed as well.
     contested: Vec<Vec<u8>>,
     own_changes: OwnChanges,
     failures: Failures,
@@ -114,6 +115,7 @@ impl<'a> Carrier<'a> {
     pub fn carry(mut self, upper: BorrowedFd<'_>, project: BorrowedFd<'_>) -> Outcome<Report> {
         self.closed = Closed::of(upper, project, self.survey, &|stat| self.changed_on_host(stat))?;
         self.report.repositories = self.closed.reasons().map(str::to_owned).collect();
+        self.contested = self.contested_in(upper, project)?;
         self.later = Some(Vec::new());
         self.folder(upper, project, &[])?;
         let later = self.later.take().unwrap_or_default();
@@ -194,6 +196,10 @@ impl<'a> Carrier<'a> {
         }
         Self::make_readable(upper, name, &new)?;
         let old = self.on_host(target, name)?;
+        let is_kept = kind == FileType::Directory && old.is_some();
+        if !is_kept && self.is_contested(path, old.is_some()) {
+            return self.hold(upper, Some(target), name, path, Why::Conflict);
+        }
         match kind {
             FileType::Directory => self.enter(upper, target, name, path, old.as_ref(), new.st_mode),
             FileType::RegularFile | FileType::Symlink => self.replace(upper, target, name, path, old.as_ref(), &new),
@@ -255,7 +261,15 @@ impl<'a> Carrier<'a> {
                 return self.hold(upper, Some(target), name, path, Why::Conflict);
             }
         }
-        let cleared = if is_index(path, self.survey) { cleared_index(upper, target, name)? } else { None };
+        let is_index = FileType::from_raw_mode(new.st_mode) == FileType::RegularFile && is_index(path, self.survey);
+        let cleared = match if is_index { cleared_index(upper, target, name)? } else { Carried::AsItIs } {
+            Carried::AsItIs => None,
+            Carried::Instead(file) => Some(file),
+            Carried::Nothing => {
+                self.note(path, |r| &mut r.refused);
+                return Ok(());
+            }
+        };
         let old = old.filter(|old| FileType::from_raw_mode(old.st_mode) != FileType::Directory);
         let put = self.taking_name(target, name, old, |this| {
             transfer::put((upper, cleared.as_ref()), target, name, old, new, this.privileged)
@@ -301,12 +315,6 @@ impl<'a> Carrier<'a> {
         };
         let leads_in = |(folder, name): (&[u8], &[u8])| self.protect.leads_in(folder, name, is_link);
         leads_in(split(path)) || self.place.as_in_git(path).is_some_and(|path| leads_in(split(&path)))
-    }
-
-    /// Whether a reference may only be in a list that the sandbox wrote and that is not carried over.
-    fn is_contested(&self, path: &[u8]) -> bool {
-        let is_in = |git: &Vec<u8>| path.strip_prefix(&git[..]).is_some_and(|inside| inside.starts_with(b"refs/"));
-        self.contested.iter().any(is_in)
     }
 
     /// The sandbox is over, and its files are the user's; these may have been closed to their owner.

@@ -4,8 +4,10 @@
 
 pub mod carried;
 pub mod config;
+pub mod directories;
 pub mod linked;
 pub mod live;
 pub mod masked;
 pub mod objects;
+mod unfinished;
 pub mod work_trees;

@@ -14,6 +14,7 @@ use rustix::{
     io::{Errno, read, write},
 };
 
+use super::directories::repository_of;
 use crate::{
     fault::{During, Outcome},
     view::survey::Survey,
@@ -46,14 +47,29 @@ impl WorkTree {
         if survey.hidden.is_empty() {
             return Vec::new();
         }
-        let around = |git: &Vec<u8>| Some((git.clone(), top_of(root, git)?));
+        let around = |git: &Vec<u8>| Some((git.clone(), top_of(root, git).or_else(|| Self::of_worktree(root, git))?));
         let tops = survey.repositories.iter().filter_map(around);
-        let hidden_in = |(git, top): (Vec<u8>, Vec<u8>)| {
+        let hidden_in = |(own, top): (Vec<u8>, Vec<u8>)| {
             let below = survey.hidden.iter().filter_map(|hit| hit.path.strip_prefix(&top[..]));
             let hidden: HiddenPaths = below.filter(|path| !path.starts_with(FOLDER)).map(<[u8]>::to_vec).collect();
-            (!hidden.is_empty()).then(|| Self { own: git.clone(), git, hidden })
+            (!hidden.is_empty()).then(|| Self { git: repository_of(&own, survey).to_vec(), own, hidden })
         };
         tops.filter_map(hidden_in).collect()
+    }
+
+    /// Where the working tree begins, with its `/`, of which `own` is what it has of its own in a repository; None where it
+    /// is not in the view. Each of both names the other.
+    pub fn of_worktree(root: BorrowedFd<'_>, own: &[u8]) -> Option<Vec<u8>> {
+        let text = file(root, &[own, b"gitdir"].concat(), LARGEST_CONFIG).ok()??;
+        let path = text.trim_ascii_end().strip_suffix(b"/.git")?;
+        let named = [b"/", own.strip_suffix(b"/")?].concat();
+        let names: Vec<&[u8]> = path.split(|byte| *byte == b'/').filter(|name| !name.is_empty()).collect();
+        let tops = (0..names.len()).map(|start| [&names[start..].join(&b'/')[..], b"/"].concat());
+        tops.into_iter().find(|top| {
+            let link = file(root, &[top, &b".git"[..]].concat(), LARGEST_CONFIG);
+            let Ok(Some(link)) = link else { return false };
+            link.starts_with(b"gitdir:") && link.trim_ascii_end().ends_with(&named)
+        })
     }
 
     pub fn index(&self) -> Vec<u8> {
