@@ -8,6 +8,9 @@ import { join } from "node:path";
 /** Name in spec/openapi.json → name in the SDKs, and fields that are arguments of their own or are not passed on. */
 const requests = {
   Resources: { name: "Resources", without: [] },
+  SecretRequest: { name: "SecretOptions", without: [] },
+  MountRequest: { name: "MountOptions", without: [] },
+  PublishRequest: { name: "PublishOptions", without: [] },
   RunRequest: { name: "RunOptions", without: ["command", "stdin_encoding"] },
   ExecRequest: { name: "ExecOptions", without: ["command", "stdin_encoding", "detach"] },
   CreateSandboxRequest: { name: "CreateOptions", without: ["name"] },
@@ -23,6 +26,7 @@ const answers = {
   ExecResult: "ExecResult",
   DetachedExec: "DetachedExec",
   ExecLog: "ExecLog",
+  PublishedPort: "PublishedPort",
   Sandbox: "SandboxInfo",
   Snapshot: "Snapshot",
   Stats: "Stats",

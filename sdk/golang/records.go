@@ -23,6 +23,42 @@ type Resources struct {
 	MaxConnections int64 `json:"max_connections,omitempty"`
 }
 
+// SecretOptions is a record of the API.
+type SecretOptions struct {
+	// The variable.
+	Name string `json:"name,omitempty"`
+
+	// The only host that gets it.
+	Host string `json:"host,omitempty"`
+
+	// In which (authorization).
+	Header string `json:"header,omitempty"`
+}
+
+// MountOptions is a record of the API.
+type MountOptions struct {
+	// Its source.
+	Host string `json:"host,omitempty"`
+
+	// Where it appears.
+	Guest string `json:"guest,omitempty"`
+
+	// false: changes reach the host at once (true).
+	Readonly *bool `json:"readonly,omitempty"`
+}
+
+// PublishOptions is a record of the API.
+type PublishOptions struct {
+	// Of the host (127.0.0.1).
+	Address string `json:"address,omitempty"`
+
+	// 0: any that is free (0).
+	HostPort int64 `json:"host_port,omitempty"`
+
+	// The port inside.
+	GuestPort int64 `json:"guest_port,omitempty"`
+}
+
 // RunOptions is a record of the API.
 type RunOptions struct {
 	// The working directory, inside the sandbox (/workspace).
@@ -68,10 +104,10 @@ type RunOptions struct {
 	Resources *Resources `json:"resources,omitempty"`
 
 	// Secrets of the server's environment, each for one host; the sandbox sees a placeholder only. Only for the user of the same machine or an admin key.
-	Secrets []RunOptionsSecrets `json:"secrets,omitempty"`
+	Secrets []SecretOptions `json:"secrets,omitempty"`
 
 	// Files and folders of the host beside `dir`. Only for the user of the same machine or an admin key.
-	Mounts []RunOptionsMounts `json:"mounts,omitempty"`
+	Mounts []MountOptions `json:"mounts,omitempty"`
 
 	// A folder of the host, shown as /workspace. Only for the user of the same machine, an admin key, or a key that was given it.
 	Dir string `json:"dir,omitempty"`
@@ -128,10 +164,10 @@ type CreateOptions struct {
 	Resources *Resources `json:"resources,omitempty"`
 
 	// Secrets of the server's environment, each for one host; the sandbox sees a placeholder only. Only for the user of the same machine or an admin key.
-	Secrets []CreateOptionsSecrets `json:"secrets,omitempty"`
+	Secrets []SecretOptions `json:"secrets,omitempty"`
 
 	// Files and folders of the host beside `dir`. Only for the user of the same machine or an admin key.
-	Mounts []CreateOptionsMounts `json:"mounts,omitempty"`
+	Mounts []MountOptions `json:"mounts,omitempty"`
 
 	// A folder of the host, shown as /workspace. Only for the user of the same machine, an admin key, or a key that was given it.
 	Dir string `json:"dir,omitempty"`
@@ -140,7 +176,7 @@ type CreateOptions struct {
 	Workspace string `json:"workspace,omitempty"`
 
 	// Ports of the server's machine that lead to ports inside. Only for the user of the same machine or an admin key.
-	Publish []CreateOptionsPublish `json:"publish,omitempty"`
+	Publish []PublishOptions `json:"publish,omitempty"`
 
 	// It is removed so long after its creation.
 	TTL string `json:"ttl,omitempty"`
@@ -383,6 +419,18 @@ type ExecLog struct {
 	DroppedBytes int64 `json:"dropped_bytes"`
 }
 
+// PublishedPort is a record of the API.
+type PublishedPort struct {
+	// Of the host.
+	Address string `json:"address"`
+
+	// The port of the host.
+	HostPort int64 `json:"host_port"`
+
+	// The port inside that it leads to.
+	GuestPort int64 `json:"guest_port"`
+}
+
 // SandboxInfoResources: Its limits.
 type SandboxInfoResources struct {
 	// Processor cores.
@@ -449,7 +497,7 @@ type SandboxInfo struct {
 	IdleTimeoutMs *int64 `json:"idle_timeout_ms"`
 
 	// Its published ports; empty where it does not run.
-	Ports []SandboxInfoPorts `json:"ports"`
+	Ports []PublishedPort `json:"ports"`
 
 	// Its walls; empty where it does not run.
 	Layers []Layer `json:"layers"`

@@ -11,7 +11,16 @@ from ._error_codes import *  # noqa: F403
 from ._errors import AgentKernelError, ApiError, BadAnswerError, RequestTimeoutError, TransportError
 from ._events import CommandEvent, ExitEvent, OutputEvent, StartedEvent
 from ._network import Network, NetworkRules
-from ._options import CopyOptions, CreateOptions, ExecOptions, Resources, RunOptions
+from ._options import (
+    CopyOptions,
+    CreateOptions,
+    ExecOptions,
+    MountOptions,
+    PublishOptions,
+    Resources,
+    RunOptions,
+    SecretOptions,
+)
 from ._requests import BatchCommand
 from ._results import *  # noqa: F403
 from ._sync.client import AgentKernel
@@ -39,14 +48,17 @@ __all__ = [
     "ExecOptions",
     "ExitEvent",
     "Files",
+    "MountOptions",
     "Network",
     "NetworkRules",
     "OutputEvent",
+    "PublishOptions",
     "RequestTimeoutError",
     "Resources",
     "RunOptions",
     "Sandbox",
     "Sandboxes",
+    "SecretOptions",
     "Session",
     "Snapshots",
     "StartedEvent",

@@ -22,6 +22,33 @@ class Resources(TypedDict, total=False):
     """Connections to the network at once (2048)."""
 
 
+class SecretOptions(TypedDict, total=False):
+    name: str
+    """The variable."""
+    host: str
+    """The only host that gets it."""
+    header: str
+    """In which (authorization)."""
+
+
+class MountOptions(TypedDict, total=False):
+    host: str
+    """Its source."""
+    guest: str
+    """Where it appears."""
+    readonly: bool
+    """false: changes reach the host at once (true)."""
+
+
+class PublishOptions(TypedDict, total=False):
+    address: str
+    """Of the host (127.0.0.1)."""
+    host_port: int
+    """0: any that is free (0)."""
+    guest_port: int
+    """The port inside."""
+
+
 class RunOptions(TypedDict, total=False):
     cwd: str
     """The working directory, inside the sandbox (/workspace)."""
@@ -51,9 +78,9 @@ class RunOptions(TypedDict, total=False):
     """Who commands run as: name, uid, name:group or uid:gid."""
     resources: Resources
     """Limits of the sandbox."""
-    secrets: list[RunOptionsSecrets]
+    secrets: list[SecretOptions]
     """Secrets of the server's environment, each for one host; the sandbox sees a placeholder only. Only for the user of the same machine or an admin key."""
-    mounts: list[RunOptionsMounts]
+    mounts: list[MountOptions]
     """Files and folders of the host beside `dir`. Only for the user of the same machine or an admin key."""
     dir: str
     """A folder of the host, shown as /workspace. Only for the user of the same machine, an admin key, or a key that was given it."""
@@ -93,15 +120,15 @@ class CreateOptions(TypedDict, total=False):
     """Who commands run as: name, uid, name:group or uid:gid."""
     resources: Resources
     """Limits of the sandbox."""
-    secrets: list[CreateOptionsSecrets]
+    secrets: list[SecretOptions]
     """Secrets of the server's environment, each for one host; the sandbox sees a placeholder only. Only for the user of the same machine or an admin key."""
-    mounts: list[CreateOptionsMounts]
+    mounts: list[MountOptions]
     """Files and folders of the host beside `dir`. Only for the user of the same machine or an admin key."""
     dir: str
     """A folder of the host, shown as /workspace. Only for the user of the same machine, an admin key, or a key that was given it."""
     workspace: Literal["copy", "sync", "mount", "none"]
     """How `dir` is shown: as a copy (default), carried over after the end, live, or not at all."""
-    publish: list[CreateOptionsPublish]
+    publish: list[PublishOptions]
     """Ports of the server's machine that lead to ports inside. Only for the user of the same machine or an admin key."""
     ttl: str
     """It is removed so long after its creation."""

@@ -16,6 +16,7 @@ __all__ = [
     "Health",
     "ImageUsed",
     "Layer",
+    "PublishedPort",
     "RunResult",
     "RunResultNetwork",
     "SandboxInfo",
@@ -205,6 +206,16 @@ class ExecLog:
 
 
 @dataclass(frozen=True, slots=True)
+class PublishedPort:
+    address: str
+    """Of the host."""
+    host_port: int
+    """The port of the host."""
+    guest_port: int
+    """The port inside that it leads to."""
+
+
+@dataclass(frozen=True, slots=True)
 class SandboxInfoResources:
     """Its limits."""
 
@@ -252,7 +263,7 @@ class SandboxInfo:
     """How long after its creation it is removed."""
     idle_timeout_ms: int | None
     """After so long without work it is stopped."""
-    ports: list[SandboxInfoPorts]
+    ports: list[PublishedPort]
     """Its published ports; empty where it does not run."""
     layers: list[Layer]
     """Its walls; empty where it does not run."""

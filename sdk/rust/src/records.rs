@@ -33,6 +33,48 @@ pub struct Resources {
 
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(default)]
+pub struct SecretOptions {
+    /// The variable.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The only host that gets it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+    /// In which (authorization).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub header: Option<String>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(default)]
+pub struct MountOptions {
+    /// Its source.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+    /// Where it appears.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub guest: Option<String>,
+    /// false: changes reach the host at once (true).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub readonly: Option<bool>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(default)]
+pub struct PublishOptions {
+    /// Of the host (127.0.0.1).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub address: Option<String>,
+    /// 0: any that is free (0).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host_port: Option<i64>,
+    /// The port inside.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub guest_port: Option<i64>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(default)]
 pub struct RunOptions {
     /// The working directory, inside the sandbox (/workspace).
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -78,10 +120,10 @@ pub struct RunOptions {
     pub resources: Option<Resources>,
     /// Secrets of the server's environment, each for one host; the sandbox sees a placeholder only. Only for the user of the same machine or an admin key.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub secrets: Option<Vec<RunOptionsSecrets>>,
+    pub secrets: Option<Vec<SecretOptions>>,
     /// Files and folders of the host beside `dir`. Only for the user of the same machine or an admin key.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub mounts: Option<Vec<RunOptionsMounts>>,
+    pub mounts: Option<Vec<MountOptions>>,
     /// A folder of the host, shown as /workspace. Only for the user of the same machine, an admin key, or a key that was given it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dir: Option<String>,
@@ -142,10 +184,10 @@ pub struct CreateOptions {
     pub resources: Option<Resources>,
     /// Secrets of the server's environment, each for one host; the sandbox sees a placeholder only. Only for the user of the same machine or an admin key.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub secrets: Option<Vec<CreateOptionsSecrets>>,
+    pub secrets: Option<Vec<SecretOptions>>,
     /// Files and folders of the host beside `dir`. Only for the user of the same machine or an admin key.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub mounts: Option<Vec<CreateOptionsMounts>>,
+    pub mounts: Option<Vec<MountOptions>>,
     /// A folder of the host, shown as /workspace. Only for the user of the same machine, an admin key, or a key that was given it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dir: Option<String>,
@@ -154,7 +196,7 @@ pub struct CreateOptions {
     pub workspace: Option<String>,
     /// Ports of the server's machine that lead to ports inside. Only for the user of the same machine or an admin key.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub publish: Option<Vec<CreateOptionsPublish>>,
+    pub publish: Option<Vec<PublishOptions>>,
     /// It is removed so long after its creation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ttl: Option<String>,
@@ -359,6 +401,17 @@ pub struct ExecLog {
     pub dropped_bytes: i64,
 }
 
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[non_exhaustive]
+pub struct PublishedPort {
+    /// Of the host.
+    pub address: String,
+    /// The port of the host.
+    pub host_port: i64,
+    /// The port inside that it leads to.
+    pub guest_port: i64,
+}
+
 /// Its limits.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[non_exhaustive]
@@ -409,7 +462,7 @@ pub struct SandboxInfo {
     /// After so long without work it is stopped.
     pub idle_timeout_ms: Option<i64>,
     /// Its published ports; empty where it does not run.
-    pub ports: Vec<SandboxInfoPorts>,
+    pub ports: Vec<PublishedPort>,
     /// Its walls; empty where it does not run.
     pub layers: Vec<Layer>,
     /// What its user should know.

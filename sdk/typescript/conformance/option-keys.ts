@@ -8,6 +8,21 @@ export const optionKeys = {
     openFiles: true,
     maxConnections: true,
   },
+  SecretOptions: {
+    name: true,
+    host: true,
+    header: true,
+  },
+  MountOptions: {
+    host: true,
+    guest: true,
+    readonly: true,
+  },
+  PublishOptions: {
+    address: true,
+    hostPort: true,
+    guestPort: true,
+  },
   RunOptions: {
     cwd: true,
     stdin: true,

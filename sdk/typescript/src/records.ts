@@ -17,6 +17,33 @@ export interface Resources {
   maxConnections?: number | undefined;
 }
 
+export interface SecretOptions {
+  /** The variable. */
+  name: string;
+  /** The only host that gets it. */
+  host: string;
+  /** In which (authorization). */
+  header?: string | undefined;
+}
+
+export interface MountOptions {
+  /** Its source. */
+  host: string;
+  /** Where it appears. */
+  guest: string;
+  /** false: changes reach the host at once (true). */
+  readonly?: boolean | undefined;
+}
+
+export interface PublishOptions {
+  /** Of the host (127.0.0.1). */
+  address?: string | undefined;
+  /** 0: any that is free (0). */
+  hostPort?: number | undefined;
+  /** The port inside. */
+  guestPort: number;
+}
+
 export interface RunOptions {
   /** The working directory, inside the sandbox (/workspace). */
   cwd?: string | undefined;
@@ -47,9 +74,9 @@ export interface RunOptions {
   /** Limits of the sandbox. */
   resources?: Resources | undefined;
   /** Secrets of the server's environment, each for one host; the sandbox sees a placeholder only. Only for the user of the same machine or an admin key. */
-  secrets?: readonly RunOptionsSecrets[] | undefined;
+  secrets?: readonly SecretOptions[] | undefined;
   /** Files and folders of the host beside `dir`. Only for the user of the same machine or an admin key. */
-  mounts?: readonly RunOptionsMounts[] | undefined;
+  mounts?: readonly MountOptions[] | undefined;
   /** A folder of the host, shown as /workspace. Only for the user of the same machine, an admin key, or a key that was given it. */
   dir?: string | undefined;
   /** How `dir` is shown: as a copy (default), carried over after the end, live, or not at all. */
@@ -89,15 +116,15 @@ export interface CreateOptions {
   /** Limits of the sandbox. */
   resources?: Resources | undefined;
   /** Secrets of the server's environment, each for one host; the sandbox sees a placeholder only. Only for the user of the same machine or an admin key. */
-  secrets?: readonly CreateOptionsSecrets[] | undefined;
+  secrets?: readonly SecretOptions[] | undefined;
   /** Files and folders of the host beside `dir`. Only for the user of the same machine or an admin key. */
-  mounts?: readonly CreateOptionsMounts[] | undefined;
+  mounts?: readonly MountOptions[] | undefined;
   /** A folder of the host, shown as /workspace. Only for the user of the same machine, an admin key, or a key that was given it. */
   dir?: string | undefined;
   /** How `dir` is shown: as a copy (default), carried over after the end, live, or not at all. */
   workspace?: "copy" | "sync" | "mount" | "none" | undefined;
   /** Ports of the server's machine that lead to ports inside. Only for the user of the same machine or an admin key. */
-  publish?: readonly CreateOptionsPublish[] | undefined;
+  publish?: readonly PublishOptions[] | undefined;
   /** It is removed so long after its creation. */
   ttl?: string | undefined;
   /** It is stopped after so long without work. */
@@ -275,6 +302,15 @@ export interface ExecLog {
   readonly droppedBytes: number;
 }
 
+export interface PublishedPort {
+  /** Of the host. */
+  readonly address: string;
+  /** The port of the host. */
+  readonly hostPort: number;
+  /** The port inside that it leads to. */
+  readonly guestPort: number;
+}
+
 /** Its limits. */
 export interface SandboxInfoResources {
   /** Processor cores. */
@@ -321,7 +357,7 @@ export interface SandboxInfo {
   /** After so long without work it is stopped. */
   readonly idleTimeoutMs: number | null;
   /** Its published ports; empty where it does not run. */
-  readonly ports: readonly SandboxInfoPorts[];
+  readonly ports: readonly PublishedPort[];
   /** Its walls; empty where it does not run. */
   readonly layers: readonly Layer[];
   /** What its user should know. */

@@ -87,17 +87,23 @@ const image = text({ expected: "an image such as python:3.12-alpine", minLength:
 /** What isolates a sandbox. */
 export const backendChoice = choice(backendChoices);
 
-const secret = object({
-  name: field(text({ expected: "a name of a variable", pattern: /^[A-Za-z_][A-Za-z0-9_]{0,127}$/ }), "The variable."),
-  host: field(text({ expected: "a host name", minLength: 1, maxLength: 253 }), "The only host that gets it."),
-  header: optional(text({ expected: "a header's name", minLength: 1, maxLength: 64 }), "In which (authorization)."),
-});
+const secret = named(
+  "SecretRequest",
+  object({
+    name: field(text({ expected: "a name of a variable", pattern: /^[A-Za-z_][A-Za-z0-9_]{0,127}$/ }), "The variable."),
+    host: field(text({ expected: "a host name", minLength: 1, maxLength: 253 }), "The only host that gets it."),
+    header: optional(text({ expected: "a header's name", minLength: 1, maxLength: 64 }), "In which (authorization)."),
+  }),
+);
 
-const mount = object({
-  host: field(text({ expected: "an absolute path on the host", pattern: ABSOLUTE, maxLength: 4096 }), "Its source."),
-  guest: field(insidePath, "Where it appears."),
-  readonly: optional(flag(), "false: changes reach the host at once (true)."),
-});
+const mount = named(
+  "MountRequest",
+  object({
+    host: field(text({ expected: "an absolute path on the host", pattern: ABSOLUTE, maxLength: 4096 }), "Its source."),
+    guest: field(insidePath, "Where it appears."),
+    readonly: optional(flag(), "false: changes reach the host at once (true)."),
+  }),
+);
 
 const portNumber = whole({ min: 1, max: 65_535 });
 
@@ -109,7 +115,10 @@ const portFields = {
 };
 
 /** What only the user of the machine, or who acts as one, can ask for. */
-export const publishField = optional(list(object(portFields), { maxItems: 64 }), settings.publish.jsonHelp);
+export const publishField = optional(
+  list(named("PublishRequest", object(portFields)), { maxItems: 64 }),
+  settings.publish.jsonHelp,
+);
 
 /** What decides about a sandbox, whether it is kept or not. */
 export const policyFields = {

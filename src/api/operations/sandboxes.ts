@@ -11,6 +11,15 @@ import { startErrors } from "./runs.js";
 const tag = "sandboxes";
 const sandboxStates = ["created", "running", "paused", "stopped"] as const;
 
+const publishedPort = named(
+  "PublishedPort",
+  answerObject({
+    address: field(text(), "Of the host."),
+    host_port: field(count, "The port of the host."),
+    guest_port: field(count, "The port inside that it leads to."),
+  }),
+);
+
 export const sandbox = named(
   "Sandbox",
   answerObject({
@@ -34,16 +43,7 @@ export const sandbox = named(
     expires_at: field(nullable(time), "When it will be removed."),
     ttl_ms: field(nullable(count), "How long after its creation it is removed."),
     idle_timeout_ms: field(nullable(count), "After so long without work it is stopped."),
-    ports: field(
-      list(
-        answerObject({
-          address: field(text(), "Of the host."),
-          host_port: field(count, "The port of the host."),
-          guest_port: field(count, "The port inside that it leads to."),
-        }),
-      ),
-      "Its published ports; empty where it does not run.",
-    ),
+    ports: field(list(publishedPort), "Its published ports; empty where it does not run."),
     layers: field(list(layer), "Its walls; empty where it does not run."),
     notes: field(list(text()), "What its user should know."),
   }),

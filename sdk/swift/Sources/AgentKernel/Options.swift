@@ -64,6 +64,135 @@ public struct Resources: Sendable, Codable {
     }
 }
 
+/// A secret that one host gets and the sandbox never sees.
+public struct SecretOptions: Sendable, Codable {
+    /// The variable.
+    public var name: String?
+    /// The only host that gets it.
+    public var host: String?
+    /// In which (authorization).
+    public var header: String?
+
+    /// What is left out is as the server has it.
+    public init(
+        name: String? = nil,
+        host: String? = nil,
+        header: String? = nil
+    ) {
+        self.name = name
+        self.host = host
+        self.header = header
+    }
+
+    enum CodingKeys: String, CodingKey {
+        case name = "name"
+        case host = "host"
+        case header = "header"
+    }
+
+    /// Reads it as the API writes it.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        name = try container.decodeIfPresent(String.self, forKey: .name)
+        host = try container.decodeIfPresent(String.self, forKey: .host)
+        header = try container.decodeIfPresent(String.self, forKey: .header)
+    }
+
+    /// Writes it as the API reads it.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encodeIfPresent(name, forKey: .name)
+        try container.encodeIfPresent(host, forKey: .host)
+        try container.encodeIfPresent(header, forKey: .header)
+    }
+}
+
+/// A file or directory of the host that a sandbox sees.
+public struct MountOptions: Sendable, Codable {
+    /// Its source.
+    public var host: String?
+    /// Where it appears.
+    public var guest: String?
+    /// false: changes reach the host at once (true).
+    public var readonly: Bool?
+
+    /// What is left out is as the server has it.
+    public init(
+        host: String? = nil,
+        guest: String? = nil,
+        readonly: Bool? = nil
+    ) {
+        self.host = host
+        self.guest = guest
+        self.readonly = readonly
+    }
+
+    enum CodingKeys: String, CodingKey {
+        case host = "host"
+        case guest = "guest"
+        case readonly = "readonly"
+    }
+
+    /// Reads it as the API writes it.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        host = try container.decodeIfPresent(String.self, forKey: .host)
+        guest = try container.decodeIfPresent(String.self, forKey: .guest)
+        readonly = try container.decodeIfPresent(Bool.self, forKey: .readonly)
+    }
+
+    /// Writes it as the API reads it.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encodeIfPresent(host, forKey: .host)
+        try container.encodeIfPresent(guest, forKey: .guest)
+        try container.encodeIfPresent(readonly, forKey: .readonly)
+    }
+}
+
+/// A port of the host that leads to one inside.
+public struct PublishOptions: Sendable, Codable {
+    /// Of the host (127.0.0.1).
+    public var address: String?
+    /// 0: any that is free (0).
+    public var hostPort: Int?
+    /// The port inside.
+    public var guestPort: Int?
+
+    /// What is left out is as the server has it.
+    public init(
+        address: String? = nil,
+        hostPort: Int? = nil,
+        guestPort: Int? = nil
+    ) {
+        self.address = address
+        self.hostPort = hostPort
+        self.guestPort = guestPort
+    }
+
+    enum CodingKeys: String, CodingKey {
+        case address = "address"
+        case hostPort = "host_port"
+        case guestPort = "guest_port"
+    }
+
+    /// Reads it as the API writes it.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        address = try container.decodeIfPresent(String.self, forKey: .address)
+        hostPort = try container.decodeIfPresent(Int.self, forKey: .hostPort)
+        guestPort = try container.decodeIfPresent(Int.self, forKey: .guestPort)
+    }
+
+    /// Writes it as the API reads it.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encodeIfPresent(address, forKey: .address)
+        try container.encodeIfPresent(hostPort, forKey: .hostPort)
+        try container.encodeIfPresent(guestPort, forKey: .guestPort)
+    }
+}
+
 /// How a command is run in a sandbox of its own.
 public struct RunOptions: Sendable, Codable {
     /// The working directory, inside the sandbox (/workspace).
@@ -95,9 +224,9 @@ public struct RunOptions: Sendable, Codable {
     /// Limits of the sandbox.
     public var resources: Resources?
     /// Secrets of the server's environment, each for one host; the sandbox sees a placeholder only. Only for the user of the same machine or an admin key.
-    public var secrets: [RunOptionsSecrets]?
+    public var secrets: [SecretOptions]?
     /// Files and folders of the host beside `dir`. Only for the user of the same machine or an admin key.
-    public var mounts: [RunOptionsMounts]?
+    public var mounts: [MountOptions]?
     /// A folder of the host, shown as /workspace. Only for the user of the same machine, an admin key, or a key that was given it.
     public var dir: String?
     /// How `dir` is shown: as a copy (default), carried over after the end, live, or not at all.
@@ -119,8 +248,8 @@ public struct RunOptions: Sendable, Codable {
         env: [String: String]? = nil,
         user: String? = nil,
         resources: Resources? = nil,
-        secrets: [RunOptionsSecrets]? = nil,
-        mounts: [RunOptionsMounts]? = nil,
+        secrets: [SecretOptions]? = nil,
+        mounts: [MountOptions]? = nil,
         dir: String? = nil,
         workspace: Workspace? = nil
     ) {
@@ -183,8 +312,8 @@ public struct RunOptions: Sendable, Codable {
         env = try container.decodeIfPresent([String: String].self, forKey: .env)
         user = try container.decodeIfPresent(String.self, forKey: .user)
         resources = try container.decodeIfPresent(Resources.self, forKey: .resources)
-        secrets = try container.decodeIfPresent([RunOptionsSecrets].self, forKey: .secrets)
-        mounts = try container.decodeIfPresent([RunOptionsMounts].self, forKey: .mounts)
+        secrets = try container.decodeIfPresent([SecretOptions].self, forKey: .secrets)
+        mounts = try container.decodeIfPresent([MountOptions].self, forKey: .mounts)
         dir = try container.decodeIfPresent(String.self, forKey: .dir)
         workspace = try container.decodeIfPresent(Workspace.self, forKey: .workspace)
     }
@@ -297,15 +426,15 @@ public struct CreateOptions: Sendable, Codable {
     /// Limits of the sandbox.
     public var resources: Resources?
     /// Secrets of the server's environment, each for one host; the sandbox sees a placeholder only. Only for the user of the same machine or an admin key.
-    public var secrets: [CreateOptionsSecrets]?
+    public var secrets: [SecretOptions]?
     /// Files and folders of the host beside `dir`. Only for the user of the same machine or an admin key.
-    public var mounts: [CreateOptionsMounts]?
+    public var mounts: [MountOptions]?
     /// A folder of the host, shown as /workspace. Only for the user of the same machine, an admin key, or a key that was given it.
     public var dir: String?
     /// How `dir` is shown: as a copy (default), carried over after the end, live, or not at all.
     public var workspace: Workspace?
     /// Ports of the server's machine that lead to ports inside. Only for the user of the same machine or an admin key.
-    public var publish: [CreateOptionsPublish]?
+    public var publish: [PublishOptions]?
     /// It is removed so long after its creation.
     public var ttl: String?
     /// It is stopped after so long without work.
@@ -323,11 +452,11 @@ public struct CreateOptions: Sendable, Codable {
         env: [String: String]? = nil,
         user: String? = nil,
         resources: Resources? = nil,
-        secrets: [CreateOptionsSecrets]? = nil,
-        mounts: [CreateOptionsMounts]? = nil,
+        secrets: [SecretOptions]? = nil,
+        mounts: [MountOptions]? = nil,
         dir: String? = nil,
         workspace: Workspace? = nil,
-        publish: [CreateOptionsPublish]? = nil,
+        publish: [PublishOptions]? = nil,
         ttl: String? = nil,
         idleTimeout: String? = nil,
         start: Bool? = nil
@@ -380,11 +509,11 @@ public struct CreateOptions: Sendable, Codable {
         env = try container.decodeIfPresent([String: String].self, forKey: .env)
         user = try container.decodeIfPresent(String.self, forKey: .user)
         resources = try container.decodeIfPresent(Resources.self, forKey: .resources)
-        secrets = try container.decodeIfPresent([CreateOptionsSecrets].self, forKey: .secrets)
-        mounts = try container.decodeIfPresent([CreateOptionsMounts].self, forKey: .mounts)
+        secrets = try container.decodeIfPresent([SecretOptions].self, forKey: .secrets)
+        mounts = try container.decodeIfPresent([MountOptions].self, forKey: .mounts)
         dir = try container.decodeIfPresent(String.self, forKey: .dir)
         workspace = try container.decodeIfPresent(Workspace.self, forKey: .workspace)
-        publish = try container.decodeIfPresent([CreateOptionsPublish].self, forKey: .publish)
+        publish = try container.decodeIfPresent([PublishOptions].self, forKey: .publish)
         ttl = try container.decodeIfPresent(String.self, forKey: .ttl)
         idleTimeout = try container.decodeIfPresent(String.self, forKey: .idleTimeout)
         start = try container.decodeIfPresent(Bool.self, forKey: .start)

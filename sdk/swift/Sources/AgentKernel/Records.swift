@@ -268,6 +268,22 @@ public struct ExecLog: Sendable, Codable {
     }
 }
 
+/// A port of the host that leads to one inside.
+public struct PublishedPort: Sendable, Codable {
+    /// Of the host.
+    public let address: String
+    /// The port of the host.
+    public let hostPort: Int
+    /// The port inside that it leads to.
+    public let guestPort: Int
+
+    enum CodingKeys: String, CodingKey {
+        case address = "address"
+        case hostPort = "host_port"
+        case guestPort = "guest_port"
+    }
+}
+
 /// Its limits.
 public struct SandboxInfoResources: Sendable, Codable {
     /// Processor cores.
@@ -324,7 +340,7 @@ public struct SandboxInfo: Sendable, Codable {
     /// After so long without work it is stopped.
     public let idleTimeoutMs: Int?
     /// Its published ports; empty where it does not run.
-    public let ports: [SandboxInfoPorts]
+    public let ports: [PublishedPort]
     /// Its walls; empty where it does not run.
     public let layers: [Layer]
     /// What its user should know.
