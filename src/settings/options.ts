@@ -187,7 +187,7 @@ const ofCommands = {
   lang: option({
     flag: "lang",
     placeholder: "LANGUAGE",
-    help: "with --backend wasm: the first word is a program's text: js, python",
+    help: "with --backend wasm: the first word is a program's text in this language",
     json: "lang",
   }),
   tty: option({ flag: "tty", short: "t", help: "give the command a terminal" }),
