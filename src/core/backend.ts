@@ -142,6 +142,11 @@ export interface UsedSoFar extends LimitCounts {
   readonly cpuUs: number | null;
 }
 
+/** Answers the requests of a lazy view, which come and are answered on this stream. Once. */
+export type ServeView = (stream: Duplex) => void;
+
+export type OnStream = (stream: Duplex, serveView?: ServeView) => void;
+
 export interface BootedSandbox {
   /** The byte stream to the guest. */
   readonly stream: Duplex;
@@ -157,6 +162,8 @@ export interface BootedSandbox {
   readonly ending?: Promise<UsedSoFar>;
   /** Counts limits that were hit so far; null where that would need a question to the sandbox. */
   readonly limitsHit?: () => LimitCounts | null;
+  /** Where the guest asks for parts of the project as they are touched. */
+  readonly serveView?: ServeView;
   /** It was built before it was asked for. */
   readonly isWarm?: boolean;
   /** Set where the guest has a kernel of its own, and so can stop without its stream ending. */
@@ -207,7 +214,7 @@ export interface Backend {
    * as soon as there is a stream that the guest will read from its first byte, before anything of it runs; again with
    * another where that sandbox did not come about and another takes its place.
    */
-  boot(spec: BootSpec, signal?: AbortSignal, onStream?: (stream: Duplex) => void): Promise<BootedSandbox>;
+  boot(spec: BootSpec, signal?: AbortSignal, onStream?: OnStream): Promise<BootedSandbox>;
   /** Where it takes images from a store of its own; without it they come from ours. */
   findImage?(request: OwnImageRequest): Promise<OwnImage>;
   /** Without it the backend has only sandboxes that die with their owner. */
@@ -234,7 +241,7 @@ export interface WarmSandbox {
   /** Settles when nothing of it is left, or when it has been taken. Never rejects. */
   readonly over: Promise<void>;
   /** Once. Rejects where it cannot serve this one; then nothing of it is left, and another sandbox may do. */
-  take(spec: BootSpec, signal?: AbortSignal, onStream?: (stream: Duplex) => void): Promise<BootedSandbox>;
+  take(spec: BootSpec, signal?: AbortSignal, onStream?: OnStream): Promise<BootedSandbox>;
   /**
    * Somebody will probably take it with this folder as the project: it may look at it already. What it saw counts only
    * for a spec that names the number, since the folder may be another by the time of any other.

@@ -278,6 +278,25 @@ describe("a guest that breaks the rules on a channel of its own", () => {
   });
 });
 
+describe("a lazy view", () => {
+  it("is answered by whoever shows it, once", async () => {
+    const shown: Duplex[] = [];
+    guest = await FakeGuest.ready({ serveView: (stream) => shown.push(stream) });
+    guest.json(FrameType.open, 2, { kind: "view" }).data(2, 1, "asked");
+    await guest.sees(of(FrameType.opened, 2));
+    await until(() => shown[0]?.readableLength === 5);
+    guest.json(FrameType.open, 4, { kind: "view" });
+    expect(bodyOf(await guest.sees(of(FrameType.failed, 4)))).toMatchObject({ code: "denied" });
+    expect(shown).toHaveLength(1);
+  });
+
+  it("is denied where nothing is shown", async () => {
+    await ready();
+    guest.json(FrameType.open, 2, { kind: "view" });
+    expect(bodyOf(await guest.sees(of(FrameType.failed, 2)))).toMatchObject({ code: "denied" });
+  });
+});
+
 describe("a lookup", () => {
   it("is answered with the families that the gateway names, and closed", async () => {
     await ready();

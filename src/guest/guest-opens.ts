@@ -1,9 +1,10 @@
 /**
  * Channels that the guest opens: connections out of the sandbox and questions about names, which are put to the
- * gateway, and calls of commands, which go to whoever started that command to be called. Without one of these all are
- * denied. What is kept is bounded by how many may be open at once.
+ * gateway, calls of commands, which go to whoever started that command to be called, and the requests of a lazy view.
+ * Without one of these all are denied. What is kept is bounded by how many may be open at once.
  */
 import type { Duplex } from "node:stream";
+import type { ServeView } from "../core/backend.js";
 import type { EgressPort, OutgoingRefusal, OutgoingTarget } from "../core/egress.js";
 import type { AgentKernelError } from "../core/errors.js";
 import { encodeJson, FrameType, MAX_GUEST_CHANNELS } from "./frame.js";
@@ -23,6 +24,7 @@ export type Callee = (stream: Duplex) => void;
 interface GuestOpensOptions {
   readonly outbox: Outbox;
   readonly egress: EgressPort | null;
+  readonly serveView: ServeView | null;
   readonly maxWindowBytes: number;
   sinkFault(error: unknown): void;
 }
@@ -30,14 +32,17 @@ interface GuestOpensOptions {
 export class GuestOpens {
   readonly #outbox: Outbox;
   readonly #egress: EgressPort | null;
+  /** Null where there is no view, or somebody has it. */
+  #serveView: ServeView | null;
   readonly #home: GuestChannelSession;
   readonly #channels = new Map<number, GuestChannel>();
   /** Who answers the calls of a command, by its channel, until they have come. */
   readonly #callees = new Map<number, Callee>();
   #lastId = 0;
 
-  constructor({ outbox, egress, maxWindowBytes, sinkFault }: GuestOpensOptions) {
+  constructor({ outbox, egress, serveView, maxWindowBytes, sinkFault }: GuestOpensOptions) {
     this.#outbox = outbox;
+    this.#serveView = serveView;
     this.#egress = egress;
     this.#home = {
       outbox,
@@ -59,6 +64,7 @@ export class GuestOpens {
     }
     if (request.kind === "other") this.#refuse(id, UNSUPPORTED);
     else if (request.kind === "call") this.#call(id, request.exec);
+    else if (request.kind === "view") this.#view(id);
     else if (this.#egress === null) this.#refuse(id, NO_NETWORK);
     else if (request.kind === "lookup") this.#lookUp(id, request.name, this.#egress);
     else this.#connect(id, request.target, this.#egress);
@@ -114,10 +120,21 @@ export class GuestOpens {
       return;
     }
     this.#callees.delete(exec);
+    this.#answerBy(id, callee);
+  }
+
+  #view(id: number): void {
+    const serveView = this.#serveView;
+    this.#serveView = null;
+    if (serveView === null) this.#refuse(id, NO_VIEW);
+    else this.#answerBy(id, serveView);
+  }
+
+  #answerBy(id: number, answerer: Callee): void {
     const channel = new OutgoingChannel(id, this.#home);
     this.#channels.set(id, channel);
     channel.accept();
-    callee(channel.stream);
+    answerer(channel.stream);
   }
 
   #refuse(id: number, refusal: { readonly code: string; readonly message: string }): void {
@@ -139,5 +156,6 @@ function settle<T>(ask: () => Promise<T>, answered: (answer: T) => void, failed:
 
 const UNSUPPORTED = { code: "unsupported", message: "this kind of channel is not served" };
 const NOBODY_ANSWERS: OutgoingRefusal = { code: "denied", message: "nobody answers calls of that command" };
+const NO_VIEW: OutgoingRefusal = { code: "denied", message: "nothing is shown lazily, or it is answered for already" };
 const NO_NETWORK: OutgoingRefusal = { code: "denied", message: "the sandbox has no network" };
 const GATEWAY_FAILED: OutgoingRefusal = { code: "failed", message: "the gateway failed" };

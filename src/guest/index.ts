@@ -8,6 +8,7 @@ export type { GuestFiles } from "./files.js";
 export type { Callee } from "./guest-opens.js";
 export type { OutputSink } from "./inbound-stream.js";
 export type { KeptExec, KeptOutput } from "./kept-exec.js";
+export { beginLazyView, type LazyView } from "./lazy-view.js";
 export type { DirEntry, FileStat } from "./messages.js";
 export { GuestSession, KEPT_WINDOW_BYTES } from "./session.js";
 export { adoptStream, connectStream, readerOf, type SocketReader } from "./socket-reader.js";

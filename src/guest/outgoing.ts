@@ -13,6 +13,7 @@ type GuestRequest =
   | { readonly kind: "tcp-out"; readonly target: OutgoingTarget }
   | { readonly kind: "lookup"; readonly name: string }
   | { readonly kind: "call"; readonly exec: number }
+  | { readonly kind: "view" }
   | { readonly kind: "other" };
 
 export function readGuestRequest(body: JsonObject): GuestRequest {
@@ -23,6 +24,8 @@ export function readGuestRequest(body: JsonObject): GuestRequest {
       return { kind: "lookup", name: readName(body) };
     case "call":
       return { kind: "call", exec: integerMember(body, "exec", 1, MAX_CHANNEL_ID) };
+    case "view":
+      return { kind: "view" };
     default:
       return { kind: "other" };
   }

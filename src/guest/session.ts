@@ -5,6 +5,7 @@
  */
 import type { Buffer } from "node:buffer";
 import type { Duplex } from "node:stream";
+import type { ServeView } from "../core/backend.js";
 import { deferred } from "../core/deferred.js";
 import type { EgressPort } from "../core/egress.js";
 import { AgentKernelError, isAgentKernelError } from "../core/errors.js";
@@ -48,6 +49,8 @@ export interface GuestSessionOptions {
   readonly windowBytes?: number;
   /** Where connections out of the sandbox, and questions about names, are put to. Without it all are denied. */
   readonly egress?: EgressPort;
+  /** Who answers for a project that is shown lazily. */
+  readonly serveView?: ServeView;
 }
 
 export class GuestSession {
@@ -87,6 +90,7 @@ export class GuestSession {
     this.#guestOpens = new GuestOpens({
       outbox: this.#outbox,
       egress: options.egress ?? null,
+      serveView: options.serveView ?? null,
       maxWindowBytes: windowBytes,
       sinkFault: (error) => this.#finish(asError(error)),
     });

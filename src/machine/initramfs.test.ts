@@ -13,7 +13,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 function kernel(digest: string, modules: string | null = null): KernelSet {
-  return { folder, name: "k", kernel: "/none", modules, acpi: false, commandLine: "", digest };
+  return { folder, name: "k", kernel: "/none", modules, acpi: false, commandLine: "", hasFuse: true, digest };
 }
 
 it("has our programs, and the drivers behind them", () => {

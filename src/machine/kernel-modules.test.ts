@@ -1,5 +1,9 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { expect, it } from "vitest";
-import { inOrder, type KernelModule, needsOf } from "./kernel-modules.js";
+import { cpioArchive, FILE } from "./cpio.js";
+import { inOrder, type KernelModule, listedModules, needsOf } from "./kernel-modules.js";
 
 function moduleOf(name: string, needs: readonly string[]): KernelModule {
   return { name, content: Buffer.alloc(0), needs };
@@ -27,4 +31,16 @@ it("reads what a driver says that it needs, by either spelling", () => {
   expect(needsOf(driver("depends=virtio-ring,virtio"))).toEqual(["virtio_ring", "virtio"]);
   expect(needsOf(driver("depends="))).toEqual([]);
   expect(needsOf(driver("license=GPL"))).toEqual([]);
+});
+
+it("tells what an archive has by the list at its beginning", () => {
+  const folder = mkdtempSync(join(tmpdir(), "agentkernel-modules-"));
+  const archive = join(folder, "modules.cpio");
+  const list = { path: "modules/list", mode: FILE | 0o644, content: Buffer.from("virtio_blk.ko\nfuse.ko\n") };
+  writeFileSync(
+    archive,
+    cpioArchive([list, { path: "modules/x.ko", mode: FILE | 0o644, content: Buffer.alloc(9000) }]),
+  );
+  expect(listedModules(archive)).toEqual(["virtio_blk", "fuse"]);
+  rmSync(folder, { recursive: true });
 });

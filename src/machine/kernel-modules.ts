@@ -1,8 +1,11 @@
 /** Which drivers of a distribution's kernel a machine needs, and in which order they find each other. */
-import { readdirSync, readFileSync } from "node:fs";
+import { closeSync, openSync, readdirSync, readFileSync, readSync } from "node:fs";
 import { basename, join } from "node:path";
 import { AgentKernelError } from "../core/errors.js";
 import { type CpioEntry, cpioArchive, FILE, FOLDER } from "./cpio.js";
+
+/** What a kernel must have to show a project without a copy of it. */
+export const FUSE = "fuse";
 
 /** By the names that the kernel's own tools use. What these need is added. */
 const WANTED = [
@@ -11,8 +14,12 @@ const WANTED = [
   ...["crc32c_generic", "ext4"],
   ...["nf_tables", "nft_chain_nat", "nft_redir", "nft_reject_inet"],
   ...["vsock", "vmw_vsock_virtio_transport"],
+  // Of projects that are shown without being copied.
+  FUSE,
 ];
 const SUFFIX = ".ko";
+/** Of an archive: what its list of drivers lies in. */
+const LIST_WITHIN_BYTES = 4096;
 
 export interface KernelModule {
   readonly name: string;
@@ -30,6 +37,18 @@ export function modulesArchive(folder: string): Buffer {
     ...modules.map(({ name, content }) => ({ path: `modules/${name}${SUFFIX}`, mode: FILE | 0o644, content })),
   ];
   return cpioArchive(entries);
+}
+
+/** What such an archive has, by the list at its beginning. */
+export function listedModules(archive: string): readonly string[] {
+  const file = openSync(archive, "r");
+  try {
+    const start = Buffer.alloc(LIST_WITHIN_BYTES);
+    const text = start.toString("latin1", 0, readSync(file, start, 0, LIST_WITHIN_BYTES, 0));
+    return [...text.matchAll(/([a-z0-9_]+)\.ko\n/g)].map((match) => match[1] ?? "");
+  } finally {
+    closeSync(file);
+  }
 }
 
 /** Each behind all that it needs. `null` is a driver that the kernel was built with. */

@@ -10,6 +10,7 @@ import { AgentKernelError } from "../core/errors.js";
 import { sha256OfFile } from "../core/file-digest.js";
 import { type HostEnvironment, kernelsFolder } from "../core/state-folders.js";
 import { textIfThere } from "../core/text-if-there.js";
+import { FUSE, listedModules } from "./kernel-modules.js";
 
 export interface KernelSet {
   readonly folder: string;
@@ -21,6 +22,8 @@ export interface KernelSet {
   readonly acpi: boolean;
   /** Without what only a monitor knows. */
   readonly commandLine: string;
+  /** Whether it can show a project without a copy of it. */
+  readonly hasFuse: boolean;
   /** Of kernel and drivers together. */
   readonly digest: string;
 }
@@ -79,7 +82,8 @@ export function readKernelSet(folder: string): KernelSet | null {
     if (path !== null && !existsSync(path)) throw unusable(`${path} is missing`);
   }
   const digest = createHash("sha256").update(`${kernelSha256} ${modulesSha256} ${commandLine}`).digest("hex");
-  return { folder, name, kernel, modules, acpi, commandLine, digest };
+  const hasFuse = modules === null || listedModules(modules).includes(FUSE);
+  return { folder, name, kernel, modules, acpi, commandLine, hasFuse, digest };
 }
 
 /** Reads all of it: are these the files that were made? */

@@ -18,10 +18,10 @@ export function machineFiles({ env, homeDir }: HostFolders, programOf?: typeof n
   return {
     async kernel() {
       const set = findKernelSet(env, homeDir);
-      const { kernel, acpi, commandLine, digest } = set;
+      const { kernel, acpi, commandLine, hasFuse, digest } = set;
       const initramfs = firstFilesystem(set, machineCacheFolder(env, homeDir), programOf);
       const both = createHash("sha256").update(`${digest} ${initramfs.digest}`).digest("hex");
-      return { kernel, initramfs: initramfs.path, acpi, commandLine, digest: both };
+      return { kernel, initramfs: initramfs.path, acpi, commandLine, hasFuse, digest: both };
     },
     async root(image, signal) {
       if (image.kind !== "layers") throw new AgentKernelError("internal", "a machine's root is made of layers");

@@ -11,6 +11,7 @@ import type {
   Layer,
   LimitCounts,
   SandboxEnd,
+  ServeView,
   UsedSoFar,
 } from "../core/backend.js";
 import type { EgressPort } from "../core/egress.js";
@@ -73,21 +74,24 @@ export class TemporarySandbox implements RunSandbox {
     command?: ExecRequest,
   ): Promise<TemporarySandbox> {
     let talk: Conversation | null = null;
-    const converse = (stream: Duplex): Conversation => {
-      const session = new GuestSession(stream, egress ? { egress } : {});
+    const converse = (stream: Duplex, serveView?: ServeView): Conversation => {
+      const session = new GuestSession(stream, {
+        ...(egress === undefined ? {} : { egress }),
+        ...(serveView === undefined ? {} : { serveView }),
+      });
       session.ready.catch(() => {});
       const first = command === undefined ? null : session.exec(command);
       first?.catch(() => {});
       return { stream, session, first };
     };
     const searching = hiddenLayers(backend, spec);
-    const started = await backend.boot(spec, signal, (stream) => {
-      talk = converse(stream);
+    const started = await backend.boot(spec, signal, (...heard) => {
+      talk = converse(...heard);
     });
     const booted =
       backend.tellsHidden === true ? started : { ...started, layers: [...started.layers, ...(await searching)] };
     const known = talk as Conversation | null;
-    const conversation = known?.stream === booted.stream ? known : converse(booted.stream);
+    const conversation = known?.stream === booted.stream ? known : converse(booted.stream, booted.serveView);
     return new TemporarySandbox(spec.id, backend.name, booted, conversation);
   }
 

@@ -87,8 +87,9 @@ fn own_ids() -> Layer {
     Layer::applied(NAME)
 }
 
-/// Where the guest's host comes from: what lies at the number of its stream, and what behind the listeners.
-struct GuestStream<'a>(BorrowedFd<'a>, Option<BorrowedFd<'a>>);
+/// Where the guest's host comes from: what lies at the number of its stream, and what behind the listeners: the output,
+/// and the requests of a lazy view.
+struct GuestStream<'a>(BorrowedFd<'a>, &'a [BorrowedFd<'a>]);
 
 pub fn enter(
     host: &mut HostChannel,
@@ -99,22 +100,24 @@ pub fn enter(
 ) -> Outcome<Infallible> {
     let host_socket =
         if order.kept { Some(ak_wire::host_socket::named::bind().during("open the host socket")?) } else { None };
-    let streams = GuestStream(host.input(), Some(host.output()));
-    place(host_socket.as_ref().map_or(streams, |host_socket| GuestStream(host_socket.as_fd(), None)), captured)?;
+    let output = [host.output()];
+    let streams = GuestStream(host.input(), &output);
+    place(host_socket.as_ref().map_or(streams, |host_socket| GuestStream(host_socket.as_fd(), &[])), captured)?;
     // The first word of the guest may follow at once.
     host.say(&Message::Started { layers }).during("say that the guest starts")?;
     let kind = if order.kept { c"kept" } else { c"pipes" };
     start(guest, captured, &[(true, kind), (order.lingers, c"lingers")])
 }
 
-/// The guest of a virtual machine waits at this entrance until the stream to its only host, a device, is its own.
+/// The guest of a virtual machine waits at this entrance until the stream to its only host, a device, is its own. The
+/// requests of a lazy view come through `view`, where the machine will have one.
 pub fn enter_ahead(
     entrance: BorrowedFd<'_>,
-    stream: BorrowedFd<'_>,
+    (stream, view): (BorrowedFd<'_>, BorrowedFd<'_>),
     guest: OwnedFd,
     captured: Option<&Listeners>,
 ) -> Outcome<Infallible> {
-    place(GuestStream(entrance, Some(stream)), captured)?;
+    place(GuestStream(entrance, &[stream, view]), captured)?;
     start(guest, captured, &[(true, c"machine")])
 }
 
@@ -128,8 +131,9 @@ fn start(guest: OwnedFd, captured: Option<&Listeners>, told: &[(bool, &'static C
     Err(sys::exec_fd(guest.as_fd(), &words)).during("start the guest")
 }
 
-/// 0, 1 and 2 lead nowhere; then the stream or the host socket, the listeners and, of a temporary sandbox, its output.
-fn place(GuestStream(stream, output): GuestStream<'_>, captured: Option<&Listeners>) -> Outcome<()> {
+/// 0, 1 and 2 lead nowhere; then the stream or the host socket, the listeners and, of a temporary sandbox, its output; of a
+/// virtual machine's, a lazy view's requests as well.
+fn place(GuestStream(stream, others): GuestStream<'_>, captured: Option<&Listeners>) -> Outcome<()> {
     let null = {
         // It may lie at a number that something is placed at, and must not close that later.
         let opened = File::options().read(true).write(true).open(Path::new("/dev/null")).during("open /dev/null")?;
@@ -140,7 +144,7 @@ fn place(GuestStream(stream, output): GuestStream<'_>, captured: Option<&Listene
     let listeners = listeners.during("keep the listeners")?;
     // These may lie where something is placed before them.
     let stream = sys::above_placed(stream).during("keep the stream")?;
-    let output = output.map(sys::above_placed).transpose().during("keep the stream")?;
+    let others = others.iter().map(sys::above_placed).collect::<Result<Vec<_>, _>>().during("keep the stream")?;
     for number in 0..STREAM_FD {
         sys::place_fd(&null, number).during("place a descriptor")?;
     }
@@ -150,8 +154,8 @@ fn place(GuestStream(stream, output): GuestStream<'_>, captured: Option<&Listene
         }
     }
     sys::place_fd(&stream, STREAM_FD).during("place the stream")?;
-    match output {
-        Some(output) => sys::place_fd(&output, FIRST_FD + Role::ALL.len() as i32).during("place the stream"),
-        None => Ok(()),
+    for (number, other) in (FIRST_FD + Role::ALL.len() as i32..).zip(&others) {
+        sys::place_fd(other, number).during("place the stream")?;
     }
+    Ok(())
 }

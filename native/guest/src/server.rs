@@ -43,6 +43,9 @@ const READS_PER_TURN: usize = 4;
 const FIRST_READ: usize = 8 * 1024;
 /// Rounds over the channels per turn, for the same reason the other way round.
 const ROUNDS_PER_TURN: usize = 4;
+/// What a machine's first process says at the guest's entrance (native/init/src/ahead.rs); all else is a rehearsal.
+const BEGIN: u8 = 0;
+const BEGIN_WITH_VIEW: u8 = 2;
 /// An idle guest that hears nothing for this long gives its memory back.
 const QUIET: Duration = ak_sys::idle::IDLE_AFTER;
 
@@ -177,18 +180,22 @@ impl Server {
             if rustix::io::retry_on_intr(|| read(&entrance, &mut told))? == 0 {
                 return Err(Errno::CONNRESET.into());
             }
-            if told == [0] {
-                break;
+            match told {
+                [BEGIN | BEGIN_WITH_VIEW] => break,
+                _ => ahead::rehearse(),
             }
-            ahead::rehearse();
             self.reap();
         }
+        let view = self.process.view.take().filter(|_| told == [BEGIN_WITH_VIEW]);
         self.process.entrance = Some(entrance);
         if let Some(host) = &self.host {
             host.never_block()?;
         }
         self.net.take_name();
         self.now = Instant::now();
+        if let Some(view) = view {
+            self.net.open_view(view, (&mut self.outbox, &self.poller, self.now))?;
+        }
         Ok(())
     }
 

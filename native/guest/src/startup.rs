@@ -21,6 +21,8 @@ pub struct Prepared {
     pub entrance: Option<OwnedFd>,
     /// Where a captured network arrives, in the order of `ak_net::capture::Role::ALL`.
     pub listeners: [Option<OwnedFd>; sys::LISTENERS],
+    /// Where the requests of a lazy view come from, in a virtual machine.
+    pub view: Option<OwnedFd>,
     pub child_signals: OwnedFd,
     /// Process 1 owns every process of the sandbox; started in any other way
     /// (tests) the guest owns only its own descendants.
@@ -41,8 +43,10 @@ pub fn linger_if_told() {
 pub fn prepare(words: Vec<OsString>) -> io::Result<Prepared> {
     set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
     sys::hear(words);
-    let has_output = sys::is_told("pipes") || sys::is_told("machine");
-    let (stream, listeners, output) = sys::take_inherited(sys::is_told("captured"), has_output)?;
+    let is_machine = sys::is_told("machine");
+    let has_output = sys::is_told("pipes") || is_machine;
+    let sys::Inherited { host: stream, listeners, output, view } =
+        sys::take_inherited(sys::is_told("captured"), has_output, is_machine)?;
     let is_init = getpid().is_init();
     if !is_init {
         set_child_subreaper(Some(getpid()))?;
@@ -51,7 +55,7 @@ pub fn prepare(words: Vec<OsString>) -> io::Result<Prepared> {
     umask(Mode::empty());
     let child_signals = sys::child_signal_fd()?;
     let (host, host_socket, entrance) = match () {
-        () if sys::is_told("machine") => (output.map(HostStream::device).transpose()?, None, Some(stream)),
+        () if is_machine => (output.map(HostStream::device).transpose()?, None, Some(stream)),
         () if sys::is_told("warm") => (None, None, Some(stream)),
         () if sys::is_told("kept") => (None, Some(stream), None),
         () => (Some(to_host(stream, output)), None, None),
@@ -59,7 +63,7 @@ pub fn prepare(words: Vec<OsString>) -> io::Result<Prepared> {
     if let Some(host_socket) = &host_socket {
         fcntl_setfl(host_socket, fcntl_getfl(host_socket)? | OFlags::NONBLOCK)?;
     }
-    Ok(Prepared { host, host_socket, entrance, listeners, child_signals, is_init })
+    Ok(Prepared { host, host_socket, entrance, listeners, view, child_signals, is_init })
 }
 
 fn to_host(stream: OwnedFd, output: Option<OwnedFd>) -> HostStream {

@@ -18,15 +18,24 @@ fn checked(result: libc::c_int) -> io::Result<libc::c_int> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }
 
-/// The stream or the door, the listeners, and with `pipes` the descriptor behind them on which the host is written to.
-pub type Inherited = (OwnedFd, [Option<OwnedFd>; LISTENERS], Option<OwnedFd>);
+/// What a guest has from its first moment on.
+pub struct Inherited {
+    /// The stream or the door.
+    pub host: OwnedFd,
+    pub listeners: [Option<OwnedFd>; LISTENERS],
+    /// On which the host is written to, where that is another.
+    pub output: Option<OwnedFd>,
+    /// The requests of a lazy view.
+    pub view: Option<OwnedFd>,
+}
 
 /// Takes the host's stream (or the door) and, where the jail says that the network is captured, the sockets at which it arrives.
 /// Closes everything else above them. Called once, first of all.
-pub fn take_inherited(captured: bool, pipes: bool) -> io::Result<Inherited> {
+pub fn take_inherited(captured: bool, pipes: bool, machine: bool) -> io::Result<Inherited> {
     let host = take(HOST_FD)?;
     let after_listeners = ak_net::capture::FIRST_FD + LISTENERS as RawFd;
     let output = if pipes { Some(take(after_listeners)?) } else { None };
+    let view = if machine { Some(take(after_listeners + 1)?) } else { None };
     let mut listeners = [const { None }; LISTENERS];
     if captured {
         for (number, listener) in (ak_net::capture::FIRST_FD..).zip(&mut listeners) {
@@ -36,8 +45,8 @@ pub fn take_inherited(captured: bool, pipes: bool) -> io::Result<Inherited> {
     } else {
         close_between(HOST_FD + 1, after_listeners - 1);
     }
-    close_between(after_listeners + RawFd::from(pipes), RawFd::MAX);
-    Ok((host, listeners, output))
+    close_between(after_listeners + RawFd::from(pipes) + RawFd::from(machine), RawFd::MAX);
+    Ok(Inherited { host, listeners, output, view })
 }
 
 /// Commands never inherit it.

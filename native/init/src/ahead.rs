@@ -31,6 +31,7 @@ use crate::{
     end::{self, End},
     ended::{EndedSandbox, Token, enter_mounts, mounts_of},
     identity::{self, Identity},
+    lazy::LazyParts,
     limits::Limits,
     root::{Root, Storage},
     shape::Shape,
@@ -44,8 +45,10 @@ const MAX_LAYERS_BYTES: usize = 64 << 10;
 /// In process 1. The stream is the sandbox's when this waits for its end.
 pub fn run(mut stream: Stream, shape: Shape, order: Order, limits: &Limits) -> Outcome<End> {
     let own_mounts = mounts_of("self")?;
-    let served = start(&stream, &shape, &order, limits).and_then(|started| {
-        let token = place(&mut stream, &shape, order, &started)?;
+    // It cannot be seen from where the sandbox's files are.
+    let device = ak_lazy::fuse::open_device().ok();
+    let served = start(&stream, &shape, &order, limits).and_then(|(started, view)| {
+        let token = place(&mut stream, &shape, order, (&started, LazyParts { device, stream: view }))?;
         Ok((started, token))
     });
     if let Err(fault) = &served {
@@ -72,21 +75,24 @@ struct Started {
     layers: Vec<Layer>,
 }
 
-fn start(stream: &Stream, shape: &Shape, order: &Order, limits: &Limits) -> Outcome<Started> {
+/// The other end of the second stream is where a lazy view's requests go to the guest, and so to the host.
+fn start(stream: &Stream, shape: &Shape, order: &Order, limits: &Limits) -> Outcome<(Started, OwnedFd)> {
+    let (view, guests_view) = socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)
+        .during("make the stream of a lazy view")?;
     let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
         .during("make the guest's entrance")?;
     match fork_into(NAMESPACES, Some(limits.cgroup())).during("start the sandbox's first process")? {
         Fork::Parent { pid, .. } => {
-            drop(theirs);
+            drop((theirs, guests_view));
             let mounts = mounts_of(&pid.to_string())?;
             let names = File::open(format!("/proc/{pid}/ns/uts")).during("look into the sandbox")?;
             let layers = hear_layers(&ours)?;
             await_guest(&ours)?;
-            Ok(Started { pid, entrance: ours, mounts, names: names.into(), layers })
+            Ok((Started { pid, entrance: ours, mounts, names: names.into(), layers }, view))
         }
         Fork::Child => {
-            drop(ours);
-            let fault = match become_guest(stream.fd(), shape, order, &theirs) {
+            drop((ours, view));
+            let fault = match become_guest((stream.fd(), guests_view.as_fd()), shape, order, &theirs) {
                 Err(fault) => fault,
                 Ok(never) => match never {},
             };
@@ -96,7 +102,12 @@ fn start(stream: &Stream, shape: &Shape, order: &Order, limits: &Limits) -> Outc
     }
 }
 
-fn become_guest(stream: BorrowedFd<'_>, shape: &Shape, order: &Order, entrance: &OwnedFd) -> Outcome<Infallible> {
+fn become_guest(
+    streams: (BorrowedFd<'_>, BorrowedFd<'_>),
+    shape: &Shape,
+    order: &Order,
+    entrance: &OwnedFd,
+) -> Outcome<Infallible> {
     let prepare = || -> Outcome<_> {
         let root = Root::build(Storage::Memory)?;
         root.write_common_files(shape)?;
@@ -113,7 +124,7 @@ fn become_guest(stream: BorrowedFd<'_>, shape: &Shape, order: &Order, entrance: 
     let text = serde_json::to_vec(&told).during("tell which walls stand")?;
     send(entrance, &text, SendFlags::empty()).during("tell which walls stand")?;
     let (guest, captured, _) = prepared?;
-    guest::enter_ahead(entrance.as_fd(), stream, guest, captured.as_ref())
+    guest::enter_ahead(entrance.as_fd(), streams, guest, captured.as_ref())
 }
 
 fn hear_layers(entrance: &OwnedFd) -> Outcome<Vec<Layer>> {
@@ -131,6 +142,8 @@ fn await_guest(entrance: &OwnedFd) -> Outcome<()> {
 /// The byte that tells the guest at its entrance to begin.
 const BEGIN: u8 = 0;
 const REHEARSE: u8 = 1;
+/// The same as to begin, with a lazy view whose requests the guest carries.
+const BEGIN_WITH_VIEW: u8 = 2;
 
 /// Has the guest start a dummy command. In a waiting copy, the code of a start has then run once.
 fn rehearse(entrance: &OwnedFd) -> Outcome<()> {
@@ -139,7 +152,12 @@ fn rehearse(entrance: &OwnedFd) -> Outcome<()> {
 }
 
 /// Waits for the wake message, and gives the sandbox what is its own. Its token comes back.
-fn place(stream: &mut Stream, shape: &Shape, order: Order, started: &Started) -> Outcome<Option<crate::wake::Token>> {
+fn place(
+    stream: &mut Stream,
+    shape: &Shape,
+    order: Order,
+    (started, lazy): (&Started, LazyParts),
+) -> Outcome<Option<crate::wake::Token>> {
     let random = identity::open_random()?;
     move_into_link_name_space(started.names.as_fd(), Some(LinkNameSpaceType::HostNameAndNISDomainName))
         .during("look into the sandbox")?;
@@ -154,11 +172,15 @@ fn place(stream: &mut Stream, shape: &Shape, order: Order, started: &Started) ->
     stream.hear_wake(&mut heard, || rehearse(&started.entrance))?;
     let wake = Wake::parse(&heard)?;
     identity.take(&wake)?;
+    let mut begin = BEGIN;
     match wake.rest()? {
         None => stream.file().write_all(&both).during("say that the guest starts")?,
         Some(rest) => {
             stream.file().write_all(&here).during("say that the machine is there")?;
-            let begun = match fill(stream.fd(), order, &rest)? {
+            if rest.lazy.is_some() {
+                begin = BEGIN_WITH_VIEW;
+            }
+            let begun = match fill(stream.fd(), order, &rest, lazy)? {
                 None => begun.clone(),
                 Some(layer) => {
                     let layers: Vec<_> = started.layers.iter().cloned().chain([layer]).collect();
@@ -168,7 +190,7 @@ fn place(stream: &mut Stream, shape: &Shape, order: Order, started: &Started) ->
             stream.file().write_all(&begun).during("say that the guest starts")?;
         }
     }
-    rustix::io::write(&started.entrance, &[BEGIN]).during("let the guest begin")?;
+    rustix::io::write(&started.entrance, &[begin]).during("let the guest begin")?;
     let token = wake.token;
     // Giving memory back would take a processor from the guest.
     std::mem::forget((heard, here, begun, both, identity));
@@ -176,7 +198,7 @@ fn place(stream: &mut Stream, shape: &Shape, order: Order, started: &Started) ->
 }
 
 /// Puts the owner's files into the sandbox. Returns what could not be put there.
-fn fill(stream: BorrowedFd<'_>, order: Order, rest: &Rest) -> Outcome<Option<Layer>> {
+fn fill(stream: BorrowedFd<'_>, order: Order, rest: &Rest, lazy: LazyParts) -> Outcome<Option<Layer>> {
     let root = || Ok(Tree::new(File::open("/").during("open the root")?.into()));
     if let Some(certificate) = &rest.trusted_certificate {
         trust::install(&root()?, certificate)?;
@@ -189,6 +211,9 @@ fn fill(stream: BorrowedFd<'_>, order: Order, rest: &Rest) -> Outcome<Option<Lay
     order.check()?;
     let stream = stream.try_clone_to_owned().during("keep the stream")?;
     let mut host = HostChannel::on(stream).during("keep the stream")?;
+    if let Some(target) = &rest.lazy {
+        lazy.show(target, order.user)?;
+    }
     trees::receive(&mut host, &order)?;
     let absent = home::link_project(&order)?;
     send_listing(&mut host, &order)?;

@@ -11,6 +11,7 @@ mod ahead;
 mod end;
 mod ended;
 mod identity;
+mod lazy;
 mod limits;
 mod modules;
 mod persistent;

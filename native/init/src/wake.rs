@@ -39,6 +39,9 @@ pub struct Rest {
     #[serde(default)]
     pub git: Option<GitFiles>,
     pub trees: Vec<PathBuf>,
+    /// A directory that is shown without being copied.
+    #[serde(default)]
+    pub lazy: Option<PathBuf>,
     pub listed: Option<PathBuf>,
     #[serde(default)]
     pub project: Option<PathBuf>,

@@ -43,7 +43,7 @@ fn in_own_mounts(name: &str, test: impl FnOnce()) {
 
 /// Shows `source` at `at`; cut off when the result is dropped.
 fn show(source: &Path, at: &Path, hide: &[HideRule]) -> UnixStream {
-    let (ours, theirs) = UnixStream::pair().expect("a stream");
+    let (ours, theirs) = delayed();
     let root = open(source, OFlags::PATH | OFlags::DIRECTORY, Mode::empty()).expect("open");
     let shown = Shown::of(root.as_fd(), hide).expect("searched");
     let host = Host::new(root, shown);
@@ -55,6 +55,27 @@ fn show(source: &Path, at: &Path, hide: &[HideRule]) -> UnixStream {
     let view = View::new(device, OwnedFd::from(theirs), Owner { uid: 0, gid: 0 }).expect("a view");
     thread::spawn(move || view.serve());
     cut
+}
+
+/// A stream, on which bytes take their time where that is asked for.
+fn delayed() -> (UnixStream, UnixStream) {
+    let Some(delay) = std::env::var("AK_LAZY_DELAY_MS").ok().and_then(|ms| ms.parse().ok()) else {
+        return UnixStream::pair().expect("a stream");
+    };
+    let ((ours, a), (b, theirs)) = (UnixStream::pair().expect("a stream"), UnixStream::pair().expect("a stream"));
+    for (from, to) in [(a.try_clone(), b.try_clone()), (Ok(b), Ok(a))] {
+        let (mut from, mut to) = (from.expect("a descriptor"), to.expect("a descriptor"));
+        thread::spawn(move || {
+            let mut chunk = vec![0; 1 << 20];
+            while let Ok(count @ 1..) = io::Read::read(&mut from, &mut chunk) {
+                thread::sleep(std::time::Duration::from_millis(delay));
+                if io::Write::write_all(&mut to, &chunk[..count]).is_err() {
+                    return;
+                }
+            }
+        });
+    }
+    (ours, theirs)
 }
 
 fn directory(name: &str) -> PathBuf {

@@ -160,6 +160,9 @@ pub enum OpenByGuest {
     /// The calls of the command on that channel.
     #[serde(rename = "call")]
     Call { exec: u32 },
+    /// Requests of a lazy view (native/lazy).
+    #[serde(rename = "view")]
+    View {},
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -8,6 +8,8 @@ export interface KernelFiles {
   /** Whether the kernel finds its devices by ACPI. */
   readonly acpi: boolean;
   readonly commandLine: string;
+  /** Whether it can show a project without a copy of it. */
+  readonly hasFuse: boolean;
   /** Of both files, and of what the kernel is told. */
   readonly digest: string;
 }

@@ -3,10 +3,10 @@
  * waits to be woken until then, and is a copy of its template.
  */
 import type { Socket } from "node:net";
-import type { Duplex } from "node:stream";
-import type { BootedSandbox, BootSpec, Layer, SandboxEnd } from "../../core/backend.js";
+import type { BootedSandbox, BootSpec, Layer, OnStream, SandboxEnd } from "../../core/backend.js";
 import { AgentKernelError } from "../../core/errors.js";
 import type { HeartbeatTiming } from "../../core/heartbeat-timing.js";
+import { beginLazyView, type LazyView } from "../../guest/index.js";
 import { entryOrder } from "../entry/order.js";
 import type { Preface } from "../entry/preface.js";
 import { giveOrder } from "../entry/talk.js";
@@ -17,6 +17,7 @@ import { explained, machineEnd, machineLayers } from "./machine-report.js";
 import { MachineStream } from "./machine-stream.js";
 import { type MachineStart, monitorJail } from "./monitor-jail.js";
 import type { MachineShape } from "./shape.js";
+import { howShown } from "./shown.js";
 import { SyncedProject } from "./synced-project.js";
 import { type WakeParts, wakeMessage } from "./wake.js";
 import { rehearse, unlessStalled, wakeUp } from "./wake-up.js";
@@ -41,6 +42,7 @@ export class RunMachine {
   readonly #preface: Preface;
   readonly #parts: MachineParts;
   #project: SyncedProject | null = null;
+  #view: LazyView | null = null;
   #finished: Promise<SandboxEnd> | null = null;
 
   private constructor(jail: BootedSandbox, stream: MachineStream, parts: MachineParts) {
@@ -73,22 +75,24 @@ export class RunMachine {
   }
 
   /** Once: whose it is, what it is to show and to be. It is gone where this rejects. */
-  async boot(boot: BootSpec, signal?: AbortSignal, onStream?: (stream: Duplex) => void): Promise<BootedSandbox> {
+  async boot(boot: BootSpec, signal?: AbortSignal, onStream?: OnStream): Promise<BootedSandbox> {
     return await this.#unlessGivenUp(signal, async () => {
       const views = machineViews(boot);
       const tracked = trackedView(views, false);
       this.#project = tracked === null ? null : await SyncedProject.begin(this.#parts.folder, tracked, boot);
-      const order = entryOrder(boot, { views, live: [], isKept: false, hasOwnKeeper: true });
       const isInside = waitsInside(this.#parts.shape.first);
-      const here = this.#wake(boot, isInside ? order : null);
+      const shown = howShown(views, this.#parts.shape, { isInside, tracked });
       const hide = boot.policy.fs.deny;
+      if (shown.lazy !== null) this.#showLazily(beginLazyView(shown.lazy.source, hide));
+      const order = entryOrder(boot, { views: shown.copied, live: [], isKept: false, hasOwnKeeper: true });
+      const here = this.#wake(boot, isInside ? { ...order, lazy: shown.lazy?.target ?? null } : null);
       const begun = giveOrder(this.#preface, {
         order: isInside ? null : order,
-        views,
+        views: shown.copied,
         hide,
         here,
         // Where changes are to be told, the guest's part has to be known from its first byte.
-        onDelivered: () => (this.#project === null ? onStream?.(this.#stream) : undefined),
+        onDelivered: () => (this.#project === null ? onStream?.(this.#stream, this.#view?.serve) : undefined),
         signal,
       });
       begun.catch(() => {});
@@ -96,7 +100,8 @@ export class RunMachine {
       this.#project?.begins(this.#stream);
       this.#stream.endPreface();
       await this.#project?.isInPlace(listing);
-      return this.#booted(machineLayers(this.#parts.shape, boot.policy.resources, this.#jail.layers, layers));
+      const inside = [...layers, ...shown.layers];
+      return this.#booted(machineLayers(this.#parts.shape, boot.policy.resources, this.#jail.layers, inside));
     });
   }
 
@@ -121,10 +126,18 @@ export class RunMachine {
     await wakeUp(this.#preface, message, { start, shape });
   }
 
+  /** It is searched while the machine wakes. What cannot be shown without its secrets is not shown: the machine ends. */
+  #showLazily(view: LazyView): void {
+    this.#view = view;
+    this.ended.finally(() => view.end()).catch(() => {});
+    view.failed.catch((error: Error) => this.#stream.destroy(error));
+  }
+
   #booted(layers: readonly Layer[]): BootedSandbox {
     return {
       stream: this.#stream,
       layers,
+      ...(this.#view === null ? {} : { serveView: this.#view.serve }),
       ended: this.ended,
       heartbeat: this.#parts.heartbeat,
       ...(this.#jail.ending === undefined ? {} : { ending: this.#jail.ending }),

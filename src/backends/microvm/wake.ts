@@ -7,9 +7,14 @@ export interface WakeParts {
   /** The machine is to stay when its sandbox has ended, and tells of that by these bytes. */
   readonly token: Buffer | null;
   /** Of the order, where the guest waits inside its walls already and only this is one's own. */
-  readonly rest: Pick<EntryOrder, "trustedCertificate" | "git" | "trees" | "listed" | "project"> | null;
+  readonly rest: (Pick<EntryOrder, "trustedCertificate" | "git" | "trees" | "listed" | "project"> & LazyPart) | null;
   /** Of one that stays, which has it each time that it starts; any other has a new one. */
   readonly machineId?: Buffer;
+}
+
+interface LazyPart {
+  /** A directory that is shown without being copied. */
+  readonly lazy?: string | null;
 }
 
 const VERSION = 1;
@@ -46,7 +51,10 @@ export function wakeMessage(
 /** Nothing, where there is nothing to tell. */
 function restText(rest: WakeParts["rest"]): Buffer {
   if (rest === null) return Buffer.alloc(0);
-  const { trustedCertificate, git, trees, listed, project } = rest;
-  const isEmpty = trustedCertificate === null && git === null && trees.length === 0 && listed === null;
-  return isEmpty ? Buffer.alloc(0) : Buffer.from(JSON.stringify({ trustedCertificate, git, trees, listed, project }));
+  const { trustedCertificate, git, trees, lazy = null, listed, project } = rest;
+  const isEmpty = trustedCertificate === null && git === null && trees.length === 0 && lazy === null && listed === null;
+  if (isEmpty) return Buffer.alloc(0);
+  // A machine that was saved by an older version does not know the word.
+  const shown = lazy === null ? {} : { lazy };
+  return Buffer.from(JSON.stringify({ trustedCertificate, git, trees, ...shown, listed, project }));
 }

@@ -28,7 +28,7 @@ export async function setUpMicrovm({ flags, values }: ParsedOptions, invocation:
   const isJson = flags.has("json");
   const before = await microvmNeeds(env, homeDir, facts);
   if (!isJson) await writeOut(invocation, planText(before, { from, isRoot: facts.isRoot, place: placeOf(invocation) }));
-  const isWanted = before.missing.length > 0 || before.kernel === null || from !== null;
+  const isWanted = before.missing.length > 0 || lacksKernel(before) || from !== null;
   const isDone = isWanted && (await isPicked(flags, invocation));
   if (isDone) await install(before, facts.isRoot, invocation);
   const kernel = isDone ? await ensureKernel(before, from, invocation) : before.kernel;
@@ -68,9 +68,12 @@ function planText({ missing, install, kernel }: MicrovmNeeds, { from, isRoot, pl
   if (kernel !== null)
     lines.push(`kernel ${kernel.name} is in ${kernel.folder}, with the digests that it was made with`);
   if (from !== null) lines.push(`the kernel in ${from} would be taken`);
-  else if (kernel === null) {
+  else if (lacksKernel({ kernel })) {
     lines.push(
-      "there is no kernel for machines",
+      kernel === null
+        ? "there is no kernel for machines"
+        : "it has no driver for FUSE, so projects are copied into machines",
+
       `  Debian's linux-image-cloud-amd64 would be fetched by apt into ${place}`,
     );
   }
@@ -108,7 +111,12 @@ async function ensureKernel(
   { env, homeDir }: Invocation,
 ): Promise<KernelSet> {
   if (from !== null) return await takeKernel(from, env, homeDir);
-  return kernel ?? (await getKernel(env, homeDir));
+  return kernel === null || lacksKernel({ kernel }) ? await getKernel(env, homeDir) : kernel;
+}
+
+/** One that has no FUSE works, and another is better. */
+function lacksKernel({ kernel }: Pick<MicrovmNeeds, "kernel">): boolean {
+  return kernel === null || !kernel.hasFuse;
 }
 
 async function prove(invocation: Invocation): Promise<Proof | null> {

@@ -54,7 +54,10 @@ export class Subject {
     this.#booted = booted;
     this.layers = booted.layers;
     this.ended = booted.ended;
-    this.session = new GuestSession(booted.stream, egress ? { egress } : {});
+    this.session = new GuestSession(booted.stream, {
+      ...(egress ? { egress } : {}),
+      ...(booted.serveView ? { serveView: booted.serveView } : {}),
+    });
     this.session.ready.catch(() => {});
   }
 

@@ -67,7 +67,7 @@ export class DoubleMachines {
         digest: "double",
       }),
       files: {
-        kernel: async () => ({ kernel, initramfs, acpi: false, commandLine: "quiet", digest: "kernel" }),
+        kernel: async () => ({ kernel, initramfs, acpi: false, commandLine: "quiet", hasFuse: true, digest: "kernel" }),
         root: async () => root,
       },
       templates: async () => this.#templates,

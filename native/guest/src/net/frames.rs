@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use ak_wire::payload::{Closed, Failed, NameFamilies, OpenByGuest};
 use ak_wire::{Frame, FrameType};
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use serde::de::DeserializeOwned;
 
 use super::connection::{Connection, Outcome};
@@ -42,6 +43,23 @@ impl Net {
         context.outbox.json(FrameType::Open, id, &OpenByGuest::Call { exec });
         self.connections.insert(id, connection);
         self.wake(id);
+    }
+
+    /// A lazy view's requests go to the host in the same way. It is the first channel of all.
+    pub fn open_view(
+        &mut self,
+        socket: OwnedFd,
+        (outbox, poller, now): (&mut Outbox, &Poller, Instant),
+    ) -> std::io::Result<()> {
+        fcntl_setfl(&socket, fcntl_getfl(&socket)? | OFlags::NONBLOCK)?;
+        let Self { budget, channels, .. } = self;
+        let context = NetContext { outbox, poller, budget, channels, now };
+        let id = context.channels.open().ok_or(rustix::io::Errno::NOBUFS)?;
+        let connection = Connection::out(socket, None, id, &context)?;
+        context.outbox.json(FrameType::Open, id, &OpenByGuest::View {});
+        self.connections.insert(id, connection);
+        self.wake(id);
+        Ok(())
     }
 
     /// Whether the guest has opened this channel, now or earlier.

@@ -7,7 +7,7 @@ use rustix::fs::FileType;
 
 use super::{
     Subject,
-    abi::is_directory,
+    abi::{ROOT, is_directory},
     contents::Part,
     nodes::{Below, Nodes},
 };
@@ -16,12 +16,17 @@ use crate::message::MAX_PART;
 /// Directories that are asked for ahead for each that somebody waited for.
 const PER_MISS: usize = 32;
 /// Requests under way.
-const MOST_UNDER_WAY: usize = 64;
+const MOST_UNDER_WAY: usize = 256;
 /// With more than this, entries come when they are asked for.
 const MOST_NODES: usize = 400_000;
 /// Files that are asked for ahead, as long as they are read in order.
-const MOST_FILES: usize = 64;
-const FIRST_FILES: usize = 4;
+const MOST_FILES: usize = 256;
+const FIRST_FILES: usize = 8;
+/// How much all of these may be, and how far they are looked for.
+const MOST_BYTES: u64 = 2 << 20;
+const MOST_STEPS: usize = 2000;
+/// They are looked for once in so many reads.
+const READS_PER_LOOK: usize = 8;
 
 #[derive(Default)]
 pub struct Ahead {
@@ -56,22 +61,20 @@ impl Ahead {
             return;
         }
         let last = std::mem::replace(&mut self.last_read, node);
-        let Some((siblings, at)) = place(node, nodes) else { return };
-        let before =
-            nodes.get(last).filter(|before| nodes.get(node).is_some_and(|found| found.parent == before.parent));
-        let follows = match before {
-            Some(before) => nodes.position(siblings, &before.name).is_some_and(|last| last < at && at <= last + 16),
-            // The first file of a directory.
-            None => self.streak > 0,
+        let Some(found) = nodes.get(node) else { return };
+        let is_near = || {
+            let (siblings, at) = place(node, nodes)?;
+            let before = nodes.get(last).filter(|before| before.parent == found.parent)?;
+            nodes.position(siblings, &before.name).map(|last| last < at && at <= last + 16)
         };
-        self.streak = if follows { self.streak + 1 } else { 0 };
-        if !follows {
+        if !found.is_ahead && is_near() != Some(true) {
+            self.streak = 0;
             return;
         }
-        let count = (FIRST_FILES << self.streak.min(4)).min(MOST_FILES);
-        let next = siblings.iter().skip(at + 1).take(count).filter(|sibling| is_small_and_new(**sibling, nodes));
-        let next: Vec<u64> = next.copied().collect();
-        self.files = next.into();
+        self.streak += 1;
+        if !found.is_ahead || self.streak.is_multiple_of(READS_PER_LOOK) {
+            self.files = following(node, nodes, (FIRST_FILES * self.streak).min(MOST_FILES));
+        }
     }
 
     /// None where there is nothing to ask for, or enough under way.
@@ -108,9 +111,45 @@ fn place(node: u64, nodes: &Nodes) -> Option<(&[u64], usize)> {
     Some((siblings, nodes.position(siblings, &found.name)?))
 }
 
-fn is_small_and_new(node: u64, nodes: &Nodes) -> bool {
-    nodes.get(node).is_some_and(|node| {
-        let attributes = &node.attributes;
-        attributes.kind == FileType::RegularFile && (1..=MAX_PART as u64).contains(&attributes.size) && !node.is_ahead
-    })
+/// The files behind one, as a walk through the tree has them, that were not asked for yet.
+fn following(node: u64, nodes: &Nodes, most: usize) -> VecDeque<u64> {
+    let mut found = VecDeque::new();
+    let (mut bytes, mut at) = (0, node);
+    for _ in 0..MOST_STEPS {
+        let Some(next) = next_of(at, nodes) else { break };
+        at = next;
+        if let Some(size) = size_if_new(at, nodes) {
+            bytes += size;
+            if found.len() == most || bytes > MOST_BYTES {
+                break;
+            }
+            found.push_back(at);
+        }
+    }
+    found
+}
+
+/// The first in a directory that is known; or what follows the node, or any of the directories that it lies in.
+fn next_of(node: u64, nodes: &Nodes) -> Option<u64> {
+    if let Below::Known(children) = &nodes.get(node)?.below
+        && let Some(first) = children.first()
+    {
+        return Some(*first);
+    }
+    let mut at = node;
+    while at != ROOT {
+        let (siblings, position) = place(at, nodes)?;
+        if let Some(next) = siblings.get(position + 1) {
+            return Some(*next);
+        }
+        at = nodes.get(at)?.parent;
+    }
+    None
+}
+
+/// Of a small file.
+fn size_if_new(node: u64, nodes: &Nodes) -> Option<u64> {
+    let found = nodes.get(node).filter(|node| !node.is_ahead)?;
+    let size = found.attributes.size;
+    (found.attributes.kind == FileType::RegularFile && (1..=MAX_PART as u64).contains(&size)).then_some(size)
 }

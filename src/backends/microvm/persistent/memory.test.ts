@@ -19,7 +19,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 const shape: MachineShape = {
   monitor: { kind: "qemu", program: "/usr/bin/qemu", root: "/r", accelerator: "tcg", digest: "m" },
-  kernel: { kernel: "/k", initramfs: "/i", acpi: false, commandLine: "quiet", digest: "k" },
+  kernel: { kernel: "/k", initramfs: "/i", acpi: false, commandLine: "quiet", hasFuse: true, digest: "k" },
   root: { path: "/root.erofs", digest: "r" },
   memoryMib: 256,
   vcpus: 1,
