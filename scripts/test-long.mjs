@@ -16,6 +16,7 @@ const parts = {
   fuzz: ["run", "fuzz", "--", "--minutes", "10"],
   mutation: ["run", "mutation"],
   "fuzz:api": ["run", "fuzz:api"],
+  clients: ["run", "test:clients"],
   corpus: ["run", "test:corpus"],
   raced: ["run", "test:raced"],
   suites: ["run", "test:suites"],

@@ -16,7 +16,8 @@ export const MACHINE = 0;
 export const groups = [
   {
     name: "fetching",
-    files: /^test\/e2e\/(agents-(at-work|claude-hook|inside)|claude-agent-sdk|code-mode-tasks|http-fuzz)\.test\.ts$/,
+    files:
+      /^test\/e2e\/(agents-(at-work|claude-hook|inside)|claude-agent-sdk|code-mode-tasks|e2b-clients|http-fuzz|published-sdk)\.test\.ts$/,
     reason: "asks npm or PyPI for programs, into one folder of the checkout",
   },
   {

@@ -29,6 +29,8 @@ export interface Upgrade {
 }
 
 export interface Dialect {
+  /** For logs and figures. */
+  readonly name: "e2b" | "published";
   /** Whether the request is one of this dialect. Nothing in it has been checked yet. */
   claims(request: IncomingMessage, door: Door): boolean;
   /** Resolves when the response is over. It answers errors itself, in its own form. */

@@ -73,8 +73,8 @@ interface ApiParts {
   readonly limits: ApiLimits;
   /** Null where nobody serves `/mcp`. */
   readonly mcp: McpDoor | null;
-  /** Another API on the same port. */
-  readonly dialect?: Dialect | null;
+  /** Other APIs on the same port. The first that claims a request has it. */
+  readonly dialects: readonly Dialect[];
   /** A fault of our own, for the server's log. */
   readonly onFault: (error: unknown, requestId: string) => void;
   /** Something that its user should know, and no caller waits for. */
@@ -140,7 +140,7 @@ export class Api {
   async stop(graceMs: number): Promise<void> {
     this.#isStopping = true;
     await this.#parts.mcp?.close();
-    await this.#parts.dialect?.close();
+    for (const dialect of this.#parts.dialects) await dialect.close();
     if (this.#now > 0) {
       const timer = setTimeout(() => this.#abandon.abort(), graceMs);
       await new Promise<void>((resolve) => {
@@ -176,8 +176,8 @@ export class Api {
     let asking: Caller | null = null;
     socket.once("close", abandonment.abort);
     socket.on("error", () => {});
-    const { dialect } = this.#parts;
-    if (dialect?.claims(request, door)) {
+    const dialect = this.#parts.dialects.find((one) => one.claims(request, door));
+    if (dialect !== undefined) {
       await dialect.upgrade({ request, socket, head }, door, this.#dialectHost()).finally(() => {
         abandonment.end();
         this.#leave();
@@ -240,9 +240,10 @@ export class Api {
 
   async #answer(exchange: Exchange, door: Door): Promise<void> {
     const { request } = exchange;
-    const { mcp, dialect } = this.#parts;
-    if (dialect?.claims(request, door)) {
-      exchange.other = "e2b";
+    const { mcp, dialects } = this.#parts;
+    const dialect = dialects.find((one) => one.claims(request, door));
+    if (dialect !== undefined) {
+      exchange.other = dialect.name;
       await dialect.serve(exchange, door, this.#dialectHost());
       return;
     }

@@ -14,14 +14,19 @@ export const eventHeaders = {
   "x-accel-buffering": "no",
 } as const;
 
+/** An event in the words of another dialect. */
+export type RenameEvent = (event: string, data: object) => readonly [string, object];
+
 export class EventStream {
   readonly #response: ServerResponse;
+  readonly #rename: RenameEvent;
   readonly #heartbeat: NodeJS.Timeout;
   #stall: NodeJS.Timeout | undefined;
   #unwritten = 0;
 
-  constructor(response: ServerResponse) {
+  constructor(response: ServerResponse, rename: RenameEvent = (event, data) => [event, data]) {
     this.#response = response;
+    this.#rename = rename;
     this.#write(": agentkernel\n\n", () => {});
     this.#heartbeat = setInterval(() => this.#beat(), HEARTBEAT_MS);
     this.#heartbeat.unref();
@@ -29,7 +34,8 @@ export class EventStream {
   }
 
   /** `written` is called once it left this process, or never will. */
-  send(event: string, data: object, written: () => void = () => {}, id?: string): void {
+  send(name: string, about: object, written: () => void = () => {}, id?: string): void {
+    const [event, data] = this.#rename(name, about);
     // JSON has no line breaks of its own, so one line holds it.
     const text = `${id === undefined ? "" : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
     this.#heartbeat.refresh();

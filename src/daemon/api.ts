@@ -104,16 +104,17 @@ export class DaemonApi {
 
   async #load(): Promise<Api> {
     const { own, log, serve } = this.#parts;
-    const [{ Api: ApiClass, usualLimits }, { Authenticator }, { KeyStore }, { AccessLog }, { McpHttp }] =
+    const [{ Api: ApiClass, usualLimits }, { Authenticator }, { KeyStore }, { AccessLog }, { McpHttp }, published] =
       await Promise.all([
         import("../api/index.js"),
         import("../api/auth/index.js"),
         import("../api/auth/key-store.js"),
         import("../api/http/access-log.js"),
         import("../mcp/http/index.js"),
+        import("../published/index.js"),
       ]);
     const jwt = serve?.jwt ? await verifierOf(serve.jwt) : null;
-    const dialect = serve?.e2b ? await this.#openE2b(serve.e2b) : null;
+    const e2b = serve?.e2b ? [await this.#openE2b(serve.e2b)] : [];
     const keys = new KeyStore(apiKeysFolder(own.env, own.homeDir));
     return new ApiClass({
       own,
@@ -122,7 +123,7 @@ export class DaemonApi {
       auth: new Authenticator({ keys, jwt, localToken: () => this.#localToken }),
       access: new AccessLog(serve?.accessLogPath ?? join(stateFolder(own.env, own.homeDir), "access.log")),
       limits: { ...usualLimits, ...serve?.limits },
-      dialect,
+      dialects: [...e2b, published.publishedSdks],
       mcp: new McpHttp({ onFault: (error) => log.say(`MCP: ${describe(error)}`) }),
       onRemark: (line) => log.say(line),
       onFault: (error, id) => log.say(`request ${id}: ${describe(error)}`),

@@ -35,7 +35,7 @@ export function sandboxGone(name: string): AgentKernelError {
 }
 
 export function unsupported(what: string, instead: string): AgentKernelError {
-  return new AgentKernelError("unsupported", `${what}: agentkernel does not serve this to clients of E2B`, {
+  return new AgentKernelError("unsupported", `agentkernel does not serve ${what} to clients of E2B`, {
     hint: instead,
   });
 }

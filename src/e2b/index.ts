@@ -31,6 +31,7 @@ interface E2bParts extends E2bOptions {
 }
 
 export class E2bDialect implements Dialect {
+  readonly name = "e2b";
   readonly #domain: string;
   readonly #context: Omit<E2bContext, "host">;
 

@@ -12,7 +12,7 @@ const vocabulary = ["core", "settings"];
 const knowledge = [...vocabulary, "policy", "detect", "guest", "images", "machine", "doctor"];
 const walls = [...knowledge, "backends", "egress"];
 const lifecycle = [...walls, "audit", "runtime", "config", "setup"];
-const surfaces = [...lifecycle, "request", "api", "mcp", "codemode", "e2b"];
+const surfaces = [...lifecycle, "request", "api", "mcp", "codemode", "e2b", "published"];
 
 /** Folder of src → folders that it may import, beside itself. A folder that is not here has no place yet. */
 export const allowedImports: ReadonlyMap<string, readonly string[]> = new Map([
@@ -35,6 +35,7 @@ export const allowedImports: ReadonlyMap<string, readonly string[]> = new Map([
   ["mcp", [...lifecycle, "request", "api"]],
   ["codemode", [...lifecycle, "request", "api", "mcp"]],
   ["e2b", [...lifecycle, "request", "api"]],
+  ["published", [...lifecycle, "request", "api"]],
   ["agents", [...vocabulary, "detect"]],
   ["invocation", [...vocabulary, "runtime"]],
   ["daemon", [...surfaces, "invocation"]],

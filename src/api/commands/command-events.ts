@@ -5,7 +5,7 @@ import { StringDecoder } from "node:string_decoder";
 import type { Redactor } from "../../core/redact.js";
 import type { GuestExec, OutputSink } from "../../guest/index.js";
 import { errorAnswer } from "../http/error-answer.js";
-import { EventStream } from "../sse.js";
+import { EventStream, type RenameEvent } from "../sse.js";
 
 export type Encoding = "utf8" | "base64";
 
@@ -28,8 +28,9 @@ export class EventsOfCommand {
     encoding: Encoding,
     redact: Redactor,
     work: (events: EventsOfCommand) => Promise<object>,
+    rename?: RenameEvent,
   ): Promise<void> {
-    const stream = new EventStream(response);
+    const stream = new EventStream(response, rename);
     try {
       const end = await work(new EventsOfCommand(stream, encoding));
       stream.send("exit", end);

@@ -9,7 +9,7 @@ import { AgentKernelError } from "../../core/errors.js";
 import type { Caller } from "../auth/caller.js";
 import type { Operation } from "../operations/operation.js";
 import { parseJson } from "../schema/json-text.js";
-import { eventHeaders } from "../sse.js";
+import { eventHeaders, type RenameEvent } from "../sse.js";
 import { type Abandonment, abandonmentBeside } from "./abandonment.js";
 import { type BodySource, hasBody, mediaType, readBody } from "./body.js";
 import type { ErrorAnswer } from "./error-answer.js";
@@ -41,7 +41,7 @@ export class Exchange {
   readonly #abandonment: Abandonment;
   match: Match | null = null;
   /** What was asked for, where no route of ours says it. */
-  other: "mcp" | "e2b" | null = null;
+  other: "mcp" | "e2b" | "published" | null = null;
   caller: Caller | null = null;
   error: string | null = null;
 
@@ -128,7 +128,8 @@ export class Exchange {
   }
 }
 
-export async function sendReply(exchange: Exchange, reply: Reply): Promise<void> {
+/** `rename`: how events are called for this caller. */
+export async function sendReply(exchange: Exchange, reply: Reply, rename?: RenameEvent): Promise<void> {
   const { response } = exchange;
   switch (reply.kind) {
     case "data":
@@ -157,7 +158,7 @@ export async function sendReply(exchange: Exchange, reply: Reply): Promise<void>
     case "events":
       response.writeHead(200, eventHeaders);
       response.flushHeaders();
-      await reply.write(response);
+      await reply.write(response, rename);
       return;
     case "raw":
       await reply.write(response);

@@ -129,8 +129,8 @@ export const runStream: HandlerFor<"runStream"> = async ({ body, caller, signal 
   const timeoutMs = timeOf(body, caller, request);
   return {
     kind: "events",
-    write: (response) =>
-      EventsOfCommand.tell(response, body.encoding ?? "utf8", backing.redactFor(caller), async (events) => {
+    write: (response, rename) => {
+      const tell = async (events: EventsOfCommand) => {
         const ran = await atPlace({ caller, signal, backing }, request, {
           timeoutMs,
           stdin,
@@ -145,7 +145,9 @@ export const runStream: HandlerFor<"runStream"> = async ({ body, caller, signal 
           sandbox: ran.sandbox.id,
           usage: usageOf(ran),
         };
-      }),
+      };
+      return EventsOfCommand.tell(response, body.encoding ?? "utf8", backing.redactFor(caller), tell, rename);
+    },
   };
 };
 

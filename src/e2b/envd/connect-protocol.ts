@@ -79,13 +79,17 @@ export function envelope(message: object, flags = 0): Buffer {
 export class MessageStream {
   readonly #response: ServerResponse;
   #stall: NodeJS.Timeout | undefined;
-  #unwritten = 0;
+  readonly #unwritten = new Set<() => void>();
   #isOver = false;
 
   constructor(response: ServerResponse) {
     this.#response = response;
     response.writeHead(200, { "content-type": STREAM, "cache-control": "no-store" });
-    response.once("close", () => clearTimeout(this.#stall));
+    response.once("close", () => {
+      clearTimeout(this.#stall);
+      // What waited in a connection that is gone is never reported as written, and whoever lent it waits.
+      for (const settle of [...this.#unwritten]) settle();
+    });
   }
 
   send(message: object, written: () => void = () => {}): void {
@@ -93,18 +97,19 @@ export class MessageStream {
       written();
       return;
     }
-    this.#unwritten++;
-    this.#stall ??= setTimeout(() => this.#response.destroy(), STALL_MS).unref();
-    this.#response.write(envelope(message), () => {
-      this.#unwritten--;
-      if (this.#unwritten === 0) {
+    const settle = () => {
+      if (!this.#unwritten.delete(settle)) return;
+      if (this.#unwritten.size === 0) {
         clearTimeout(this.#stall);
         this.#stall = undefined;
       } else {
         this.#stall?.refresh();
       }
       written();
-    });
+    };
+    this.#unwritten.add(settle);
+    this.#stall ??= setTimeout(() => this.#response.destroy(), STALL_MS).unref();
+    this.#response.write(envelope(message), settle);
   }
 
   /** Only the first end counts. */
