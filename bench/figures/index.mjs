@@ -28,6 +28,7 @@ import { stdoutGigabyte, stdoutGrowth } from "./stdout-gigabyte.mjs";
 import { atOnce, inSequence } from "./throughput.mjs";
 import { versionAnswer } from "./version-answer.mjs";
 import { checkoutRun, warmRun, warmRunTail } from "./warm-run.mjs";
+import { warmSize } from "./warm-size.mjs";
 import { wasmCall, wasmCold, wasmFirst, wasmInstance, wasmThroughput, wasmWorker } from "./wasm.mjs";
 import { writeExec } from "./write-exec.mjs";
 
@@ -54,6 +55,7 @@ export const figures = [
   stdoutGrowth,
   idleMemory,
   projectCopy,
+  warmSize,
   atOnce,
   inSequence,
   imagePull,
