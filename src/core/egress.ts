@@ -33,3 +33,8 @@ export interface EgressPort {
    */
   connect(target: OutgoingTarget, stream: Duplex): Promise<OutgoingRefusal | null>;
 }
+
+/** Destinations that an approval or an option could allow. */
+export const UNCOVERED = "no rule allows it";
+/** The same, where the user's limits refuse it whatever is asked for. */
+export const BEYOND_LIMITS = `${UNCOVERED}, and the user's limits leave nothing to approve`;

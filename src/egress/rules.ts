@@ -6,6 +6,7 @@
 import type { Address } from "../core/address/address.js";
 import { whyNotPublic } from "../core/address/non-public.js";
 import { contains, embeddedIpv4, parseRange, type Range } from "../core/address/range.js";
+import { BEYOND_LIMITS, UNCOVERED } from "../core/egress.js";
 import { AgentKernelError } from "../core/errors.js";
 import type { EgressMode, NetworkRule, NetworkRules } from "../core/policy.js";
 import { whyInvalidRule } from "../policy/network-rules.js";
@@ -26,8 +27,7 @@ interface RangeRule extends DomainRule {
 }
 
 const allow = (rule: string): Verdict => ({ allowed: true, rule });
-const uncovered: Verdict = { allowed: false, rule: "no rule allows it", uncovered: true };
-const BEYOND_LIMITS = "no rule allows it, and the user's limits leave nothing to approve";
+const uncovered: Verdict = { allowed: false, rule: UNCOVERED, uncovered: true };
 const refuse = (rule: string): Verdict => ({ allowed: false, rule, uncovered: false });
 
 /** They lead to the host itself or to the metadata of its cloud, also where a resolver says otherwise. */

@@ -2,6 +2,7 @@
 import { isIP } from "node:net";
 import { scratchMiB } from "../../backends/linux/jail-spec.js";
 import type { Layer, SandboxEnd } from "../../core/backend.js";
+import { BEYOND_LIMITS, UNCOVERED } from "../../core/egress.js";
 import type { Policy } from "../../core/policy.js";
 import type { CommandEnd } from "../../runtime/command-end.js";
 import { fullDiskRemark } from "../../runtime/full-disk.js";
@@ -68,7 +69,7 @@ function blockedRemark({ host, port, rule, times }: Blocked, option: string): st
   const where = port === null ? host : `${isIP(host) === 6 ? `[${host}]` : host}:${port}`;
   const often = times > 1 ? ` (${times} times)` : "";
   const isName = isIP(host) === 0 && /^[a-z0-9.-]+$/.test(host);
-  const isUncovered = /^no rule/.test(rule);
+  const isUncovered = rule.startsWith(UNCOVERED) && rule !== BEYOND_LIMITS;
   return isName && isUncovered
     ? `blocked: ${where}${often}, allow with ${option} ${host}`
     : `blocked: ${where}${often}: ${rule}`;
