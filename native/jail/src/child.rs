@@ -25,12 +25,12 @@ use crate::{
     filesystems,
     gvisor::{self, Runtime},
     host_image,
-    host_programs::Lower,
+    host_programs::{Lower, LowerTrees},
     identity::Identity,
     image_root,
     layers::Layers,
     monitor::Given,
-    own_path,
+    own_limits, own_path,
     place::{self, Root},
     spec::{RootChoice, Spec, View, ViewForm},
     sys, trust,
@@ -70,6 +70,8 @@ pub enum Told {
 pub struct Prepared {
     /// How many there are.
     pub cgroups: usize,
+    /// What they limit, as `own_limits` names it.
+    pub limited: Vec<String>,
     /// What was found in the views.
     pub surveys: Vec<Survey>,
     /// Limits for each process, and what no cgroup holds.
@@ -152,7 +154,7 @@ impl Child<'_> {
         let base = self.build_base("/tmp", lower, disk)?;
         let captured = network.enter(&self.channel)?;
         // The supervisor has made our cgroup and searched the views for hidden files meanwhile.
-        let Prepared { surveys, rlimits, .. } = self.await_supervisor()?;
+        let Prepared { surveys, rlimits, limited, .. } = self.await_supervisor()?;
         self.show_views(&base, trees, &surveys)?;
         let Base { root, home, .. } = base;
         // Only now that we are in our cgroups.
@@ -164,6 +166,7 @@ impl Child<'_> {
         if let Some(monitor) = &self.spec.monitor {
             return self.become_monitor(monitor, &root, &rlimits);
         }
+        own_limits::show(&limited)?;
         enter(&root)?;
         set_root_attributes(self.spec.root_readonly)?;
         for (resource, value) in rlimits {
@@ -190,7 +193,7 @@ impl Child<'_> {
 
     /// `place` is a folder of the host's that is covered, and is not looked into any more.
     fn build_base(&self, place: &str, lower: Lower<'_>, disk: Option<Layers>) -> Outcome<Base> {
-        let (layers, programs) = lower.into_opened()?;
+        let LowerTrees { layers, etc, programs } = lower.into_opened()?;
         let disk = disk.map(|disk| disk.into_trees(WRITABLE)).transpose()?;
         filesystems::mount_tmpfs(place, self.spec.scratch_mib, "0755")?;
         chdir(place).during("enter the scratch filesystem")?;
@@ -206,11 +209,11 @@ impl Child<'_> {
         };
         let (root, home) = match self.spec.root {
             RootChoice::Host { .. } if self.manner == Manner::Kept => {
-                (host_image::build_kept(self.spec, uppers)?, None)
+                (host_image::build_kept(self.spec, etc.as_ref(), uppers)?, None)
             }
             RootChoice::Host { .. } => {
                 let root = host_root()?;
-                host_image::build(&root, self.spec)?;
+                host_image::build(&root, self.spec, etc.as_ref())?;
                 (root, None)
             }
             RootChoice::Layers { .. } => {
@@ -346,7 +349,8 @@ fn show_file(root: &Root, view: &View, tree: &OwnedFd) -> Outcome<()> {
 /// Of the root that we are in.
 fn set_root_attributes(is_readonly: bool) -> Outcome<()> {
     let slash = open("/", OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).during("open the new root")?;
-    set_attributes(slash.as_fd(), is_readonly)
+    set_attributes(slash.as_fd(), is_readonly)?;
+    if is_readonly { host_image::close_etc(slash.as_fd()) } else { Ok(()) }
 }
 
 fn set_attributes(root: BorrowedFd<'_>, is_readonly: bool) -> Outcome<()> {

@@ -3,12 +3,12 @@
 
 use std::{
     fs,
-    os::fd::OwnedFd,
+    os::fd::{BorrowedFd, OwnedFd},
     path::{Path, PathBuf},
 };
 
 use rustix::{
-    fs::{CWD, Mode, OFlags, mkdirat, open, readlinkat},
+    fs::{CWD, Mode, OFlags, mkdirat, open, openat, readlinkat},
     io::Errno,
 };
 
@@ -52,9 +52,11 @@ const PLACES: [(&str, u32); 7] = [
 ];
 
 /// Fills the new root. The current folder is the scratch filesystem that holds it.
-pub fn build(root: &Root, spec: &Spec) -> Outcome<()> {
+pub fn build(root: &Root, spec: &Spec, etc: Option<&OwnedFd>) -> Outcome<()> {
     let at = Path::new("root");
-    for path in fill(root, spec)? {
+    let shown = fill(root, spec)?;
+    host_etc::show(etc, spec)?;
+    for path in shown {
         let host = Path::new("/").join(&path);
         place::show_readonly(&host, &at.join(&path)).during(format_args!("show {}", host.display()))?;
     }
@@ -66,16 +68,29 @@ pub fn build(root: &Root, spec: &Spec) -> Outcome<()> {
     Ok(())
 }
 
+/// Where the root is read-only: /etc is a mount of its own in the image `host`, and part of the root in all others.
+pub fn close_etc(root: BorrowedFd<'_>) -> Outcome<()> {
+    let etc = openat(root, "etc", OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
+    match etc.and_then(|etc| place::readonly(&etc)) {
+        Ok(()) | Err(Errno::INVAL | Errno::NOENT | Errno::NOTDIR) => Ok(()),
+        Err(e) => Err(e).during("make /etc read-only"),
+    }
+}
+
 /// The same with a writable layer that was there before: what is ours lies below it, and nothing in it is believed.
 /// Mounts are put where no link leads; where the sandbox has put something else, it has that.
-pub fn build_kept(spec: &Spec, uppers: Uppers) -> Outcome<Root> {
+pub fn build_kept(spec: &Spec, etc: Option<&OwnedFd>, uppers: Uppers) -> Outcome<Root> {
     let below = Path::new("i0");
     fs::create_dir(below).during("make the root's lower layer")?;
     let skeleton = open(below, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
-    let paths = fill(&Root::new(skeleton.during("open the root's lower layer")?), spec)?;
+    let skeleton = Root::new(skeleton.during("open the root's lower layer")?);
+    let paths = fill(&skeleton, spec)?;
+    host_etc::attach_copy(etc, "i1")?;
+    let own = openat(skeleton.fd(), "etc", OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
+    host_etc::write_own(&own.during("open the new /etc")?, Path::new("i1/etc"), spec)?;
     // Before anything is mounted in the root.
     let shown = paths.into_iter().map(Shown::of).collect::<Outcome<Vec<_>>>()?;
-    let root = image_root::join(&["i0".to_owned()], uppers)?;
+    let root = image_root::join(&["i0".to_owned(), "i1".to_owned()], uppers)?;
     for (name, mode) in PLACES {
         image_root::own_folder(&root, name, mode)?;
     }
@@ -136,7 +151,6 @@ fn fill(root: &Root, spec: &Spec) -> Outcome<Vec<PathBuf>> {
             }
         }
     }
-    host_etc::fill(root, spec, &mut shown)?;
     own_folders(root, spec.user)?;
     Ok(shown)
 }

@@ -20,6 +20,7 @@ use serde::Deserialize;
 use crate::{
     child::READONLY,
     fault::{During, Fault, Outcome},
+    host_etc::EtcCopy,
     layers::Layers,
     place::{self, Root},
     spec::RootChoice,
@@ -76,18 +77,43 @@ fn programs(root: &RootChoice) -> &[HostProgram] {
 /// What of the host's a root is made from.
 pub struct Lower<'a> {
     pub layers: Layers,
+    /// The copy of /etc of the image `host`; None where none could be kept.
+    pub etc: Option<Layers>,
     pub programs: HostPrograms<'a>,
 }
 
 impl<'a> Lower<'a> {
-    pub fn open(root: &'a RootChoice, privileged: bool) -> Outcome<Self> {
-        Ok(Self { layers: Layers::open(root.layers(), privileged)?, programs: HostPrograms::open(root, privileged)? })
+    pub fn open(root: &'a RootChoice, etc: Option<&EtcCopy>, privileged: bool) -> Outcome<Self> {
+        Ok(Self {
+            layers: Layers::open(root.layers(), privileged)?,
+            etc: etc.map(|etc| etc.layers(privileged)).transpose()?,
+            programs: HostPrograms::open(root, privileged)?,
+        })
+    }
+
+    /// To the sandbox's, by the namespace of its first process.
+    pub fn map_ids(&self, pid: i32) -> Outcome<()> {
+        self.layers.map_ids(pid, READONLY)?;
+        // On a filesystem that takes no map, files of /etc belong to nobody inside, as those of /usr do.
+        let _ = self.etc.as_ref().map(|etc| etc.map_ids(pid, READONLY));
+        Ok(())
     }
 
     /// In the child, before anything is mounted over the host's paths.
-    pub fn into_opened(self) -> Outcome<(Vec<OwnedFd>, Opened<'a>)> {
-        Ok((self.layers.into_trees(READONLY)?, self.programs.into_opened()?))
+    pub fn into_opened(self) -> Outcome<LowerTrees<'a>> {
+        Ok(LowerTrees {
+            layers: self.layers.into_trees(READONLY)?,
+            etc: self.etc.map(|etc| etc.into_trees(READONLY)).transpose()?.and_then(|mut trees| trees.pop()),
+            programs: self.programs.into_opened()?,
+        })
     }
+}
+
+/// The same as mounts.
+pub struct LowerTrees<'a> {
+    pub layers: Vec<OwnedFd>,
+    pub etc: Option<OwnedFd>,
+    pub programs: Opened<'a>,
 }
 
 /// What is to be shown. Root opens it before the sandbox exists, because its ids may not be able to reach it; a user's

@@ -25,6 +25,7 @@ pub mod keep;
 pub mod launcher;
 pub mod layers;
 pub mod monitor;
+pub mod own_limits;
 pub mod own_path;
 pub mod place;
 pub mod sandbox;

@@ -16,13 +16,14 @@ use crate::{
     carry::{self, Carrier, Report, aside::Aside},
     cgroup::{self, Cgroup, Usage},
     channel::Channel,
-    child::{Child, Manner, Prepared, READONLY, Told, WRITABLE},
+    child::{Child, Manner, Prepared, Told, WRITABLE},
     control::{End, Layer, LayerState},
     cpu_time,
     disk_image::{self, DiskImage},
     fault::{During, Fault, Outcome},
     git,
     gvisor::{self, Said},
+    host_etc::EtcCopy,
     host_programs::Lower,
     identity::{Identity, is_host_root},
     keep::project::Project,
@@ -72,6 +73,8 @@ pub struct Sandbox<'a> {
     left: Option<OwnedFd>,
     said: Option<Said>,
     _image: Option<DiskImage>,
+    /// Stays as long as it is shown.
+    _etc: Option<EtcCopy>,
     _identity: Identity,
 }
 
@@ -98,7 +101,8 @@ impl<'a> Sandbox<'a> {
         let (given, of_monitor) = opened.unzip();
         let said = of_gvisor.or(of_monitor);
         let mut sources = spec.views.iter().map(|v| Source::open(v, privileged)).collect::<Outcome<Vec<_>>>()?;
-        let lower = Lower::open(&spec.root, privileged)?;
+        let etc = EtcCopy::for_root(spec);
+        let lower = Lower::open(&spec.root, etc.as_ref(), privileged)?;
         // A machine has a disk of its own among its files, and its monitor writes nothing else.
         let on_disk = disk.filter(|_| spec.monitor.is_none());
         let disk_layer = on_disk.map(|folder| Layers::open(&[folder.to_owned()], privileged)).transpose()?;
@@ -129,7 +133,7 @@ impl<'a> Sandbox<'a> {
         let process = Process { pid, pidfd, reaped: false };
         tell_of_birth(pid)?;
         identity.write_maps(pid).map_err(|fault| why_gone(&ours).unwrap_or(fault))?;
-        lower.layers.map_ids(pid, READONLY).map_err(|fault| why_gone(&ours).unwrap_or(fault))?;
+        lower.map_ids(pid).map_err(|fault| why_gone(&ours).unwrap_or(fault))?;
         if let Some(disk_layer) = &disk_layer {
             let mapped = disk_layer.map_ids(pid, WRITABLE);
             mapped.map_err(|fault| why_gone(&ours).unwrap_or_else(|| no_disk(&fault)))?;
@@ -140,10 +144,7 @@ impl<'a> Sandbox<'a> {
         map_ids(spec, &identity, &sources, pid).map_err(|fault| why_gone(&ours).unwrap_or(fault))?;
         let hide = Matcher::hiding(&spec.hide.read()?);
         let protect = spec.guarded();
-        let made = match limited.take() {
-            Some(made) => made,
-            None => create()?,
-        };
+        let made = limited.take().map_or_else(create, Ok)?;
         let (cgroup, cgroup_layers) = limited.insert(made);
         if identity.has_range() && !cgroup.limits("pids") {
             // The kernel counts by id, and root of the sandbox can become any of the range.
@@ -153,7 +154,8 @@ impl<'a> Sandbox<'a> {
         let contents = Contents::beside(&spec.journal);
         let rules = Rules::new(&hide, &protect).knowing(contents.as_ref());
         let surveys = search(spec.into(), &mut sources, &rules, &mut placeholders)?;
-        let prepared = Prepared { cgroups: doors.len(), surveys, rlimits: rlimits(spec, cgroup) };
+        let prepared =
+            Prepared { cgroups: doors.len(), limited: cgroup.limited(), surveys, rlimits: rlimits(spec, cgroup) };
         tell(&ours, &prepared, &borrowed(&doors))?;
         drop(doors);
         let mut walls = vec![
@@ -185,6 +187,7 @@ impl<'a> Sandbox<'a> {
             left: None,
             said,
             _image: image,
+            _etc: etc,
             _identity,
         })
     }

@@ -31,6 +31,7 @@ use crate::{
     claim,
     control::{Layer, LayerState},
     fault::{During, Outcome},
+    own_limits,
     spec::Limits,
 };
 
@@ -122,6 +123,15 @@ impl Cgroup {
 
     pub fn limits(&self, controller: &str) -> bool {
         self.groups.iter().any(|g| g.controllers.contains(&controller))
+    }
+
+    /// What it limits, for the sandbox to see: names of controllers, and of version 2 as a whole.
+    pub fn limited(&self) -> Vec<String> {
+        let limiting = self.groups.iter().filter(|group| !group.controllers.is_empty());
+        limiting
+            .flat_map(|group| if group.v2 { vec![own_limits::UNIFIED] } else { group.controllers.clone() })
+            .map(str::to_owned)
+            .collect()
     }
 
     /// The v2 group, for the sandbox to be born in.

@@ -12,6 +12,7 @@ use super::{Child, Manner, Told, enter, set_attributes};
 use crate::{
     fault::{During, Fault, Outcome},
     gvisor::{self, Programs},
+    host_image,
     place::Root,
     sys,
     walls::{Filter, Kept, Walls, Writes},
@@ -30,6 +31,9 @@ impl Child<'_> {
         };
         gvisor::furnish(self.spec, root, programs, self.manner, rlimits)?;
         set_attributes(root.fd(), self.spec.root_readonly)?;
+        if self.spec.root_readonly {
+            host_image::close_etc(root.fd())?;
+        }
         let scratch = open(".", OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
         enter(&Root::new(scratch.during("open gVisor's root")?))?;
         if self.manner == Manner::Warm {

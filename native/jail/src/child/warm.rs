@@ -19,6 +19,7 @@ use crate::{
     fault::{During, Fault, Outcome},
     gvisor,
     host_programs::Lower,
+    own_limits,
     place::Root,
     spec::Spec,
     sys::{self, Fork},
@@ -46,7 +47,7 @@ impl Child<'_> {
         let programs = gvisor::Programs::open(self.spec)?;
         let base = self.build_base(COVERED, lower, None)?;
         let captured = network.enter(&self.channel)?;
-        let Prepared { rlimits, .. } = self.await_supervisor()?;
+        let Prepared { rlimits, limited, .. } = self.await_supervisor()?;
         sys::unshare(libc::CLONE_NEWCGROUP).during("make a cgroup namespace")?;
         let home = base.home.clone();
         if let Some(programs) = programs {
@@ -58,6 +59,7 @@ impl Child<'_> {
             self.fork_placer(base, orders)?;
             return self.become_gvisor(&programs, &root, &rlimits);
         }
+        own_limits::show(&limited)?;
         let placer = self.fork_placer(base, orders)?;
         enter(&fresh_root()?)?;
         mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC).during("make mounts private")?;

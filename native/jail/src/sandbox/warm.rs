@@ -11,13 +11,13 @@ use crate::{
     carry,
     cgroup::{self, Cgroup},
     channel::{Channel, MOST_DESCRIPTORS},
-    child::{Child, Furniture, Late, Manner, Prepared, READONLY, ShownView, Told, walls_need_views},
+    child::{Child, Furniture, Late, Manner, Prepared, ShownView, Told, walls_need_views},
     control::{Layer, LayerState},
     fault::{During, Fault, Outcome},
     foresight::{self, Foreseen},
     git,
     gvisor::{self, Said},
-    host_etc,
+    host_etc::EtcCopy,
     host_programs::{self, Lower},
     identity::Identity,
     keep::door::Door,
@@ -52,22 +52,10 @@ pub struct Warm {
     builder: Option<Channel>,
     /// The guest's door, and the stream that it gets through it.
     entrance: Option<(Door, OwnedFd)>,
-    /// Of what the root has of the host: files that were copied, and directories that are shown.
-    from_host: Option<FromHost>,
-    said: Option<Said>,
-}
-
-#[derive(PartialEq, Eq)]
-struct FromHost {
-    copied: host_etc::Stamp,
+    /// What the root has of the host: a copy of /etc, and directories that are shown.
+    etc: Option<EtcCopy>,
     shown: host_programs::Identities,
-}
-
-impl FromHost {
-    fn now(root: &RootChoice) -> Option<Self> {
-        let now = || Self { copied: host_etc::Stamp::now(), shown: host_programs::Identities::now(root) };
-        matches!(root, RootChoice::Host { .. }).then(now)
-    }
+    said: Option<Said>,
 }
 
 impl Warm {
@@ -75,8 +63,9 @@ impl Warm {
         let guest = open_guest(&spec)?;
         let (runtime, said) = gvisor::Runtime::open(&spec)?.unzip();
         let identity = Identity::choose(spec.ids, spec.user)?;
-        let lower = Lower::open(&spec.root, identity.is_host_roots())?;
-        let from_host = FromHost::now(&spec.root);
+        let etc = EtcCopy::for_root(&spec);
+        let lower = Lower::open(&spec.root, etc.as_ref(), identity.is_host_roots())?;
+        let shown = host_programs::Identities::now(&spec.root);
         let born = cgroup::is_pure_v2();
         let mut limited = born.then(|| Cgroup::create(&spec.limits_around(), false)).transpose()?;
         let (ours, theirs) = Channel::pair()?;
@@ -109,7 +98,7 @@ impl Warm {
         drop((theirs, orders, guests_end, guest, runtime));
         let process = Process { pid, pidfd, reaped: false };
         identity.write_maps(pid).map_err(|fault| why_gone(&ours).unwrap_or(fault))?;
-        lower.layers.map_ids(pid, READONLY).map_err(|fault| why_gone(&ours).unwrap_or(fault))?;
+        lower.map_ids(pid).map_err(|fault| why_gone(&ours).unwrap_or(fault))?;
         drop(lower);
         tell(&ours, &(), &[])?;
         let (cgroup, mut cgroup_layers) = match limited.take() {
@@ -122,7 +111,8 @@ impl Warm {
         let doors = cgroup.doors(born)?;
         // Those of a kernel of its own are fixed from here on; the others' are set when it is taken.
         let fixed = if spec.gvisor.is_some() { rlimits(&spec, &cgroup) } else { Vec::new() };
-        let prepared = Prepared { cgroups: doors.len(), surveys: Vec::new(), rlimits: fixed };
+        let prepared =
+            Prepared { cgroups: doors.len(), limited: cgroup.limited(), surveys: Vec::new(), rlimits: fixed };
         tell(&ours, &prepared, &borrowed(&doors))?;
         drop(doors);
         let mut walls = vec![
@@ -150,7 +140,8 @@ impl Warm {
             placer,
             builder,
             entrance,
-            from_host,
+            etc,
+            shown,
             said,
         })
     }
@@ -176,11 +167,13 @@ impl Warm {
     /// The sandbox that `spec` asks for.
     pub fn take(self, spec: &Spec, mut foreseen: Option<Foreseen>) -> Outcome<Sandbox<'_>> {
         let Self { spec: built, mut hide, mut protect, process, cgroup, mut layers, identity, .. } = self;
-        let Self { placer, builder, entrance, from_host, said, contents, .. } = self;
+        let Self { placer, builder, entrance, etc, shown, said, contents, .. } = self;
         if !spec.has_shape_of(&built) {
             return Err(Fault::new("conflict", "the sandbox was built for another shape"));
         }
-        if from_host != FromHost::now(&built.root) {
+        // Of a copy that could not be kept nobody knows.
+        let is_same = etc.as_ref().map_or(!matches!(built.root, RootChoice::Host { .. }), EtcCopy::holds);
+        if !is_same || shown != host_programs::Identities::now(&built.root) {
             return Err(Fault::new("conflict", "what the sandbox has of /etc or of programs has changed on the host"));
         }
         if !spec.has_rules_of(&built) {
@@ -233,6 +226,7 @@ impl Warm {
             left,
             said,
             _image: None,
+            _etc: etc,
             _identity: identity,
         })
     }
