@@ -1,7 +1,7 @@
 /** Git as an agent uses it: Claude Code's hook puts the command into a sandbox, in a large repository and many at once. */
 
 import { spawn } from "node:child_process";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { type Actor, actors, environmentOf } from "../support/actors.js";
@@ -47,8 +47,16 @@ describe(`a repository of ${FILES} files, through the hook`, () => {
   const [actor] = actors;
   it.skipIf(actor === undefined)("commits, a merge, a rebase, a stash and a switch lose nothing", async () => {
     if (actor === undefined) return;
-    const files = Object.fromEntries(Array.from({ length: FILES }, (_, n) => [`src/d${n % 250}/f${n}.txt`, `${n}\n`]));
-    const project = makeGitProject(actor, files);
+    const project = makeGitProject(actor);
+    // Git would tidy up in the background after a commit of so many objects.
+    project.git("config", "gc.auto", "0");
+    for (let n = 0; n < FILES; n += 1) {
+      const directory = join(project.path, `src/d${n % 250}`);
+      mkdirSync(directory, { recursive: true });
+      writeFileSync(join(directory, `f${n}.txt`), `${n}\n`);
+    }
+    project.git("add", "--all", "--force");
+    project.git("commit", "--quiet", "--message=large");
     const tracked = project.git("ls-tree", "-r", "--name-only", "HEAD").split("\n");
     const commands = [
       "echo two >> code.txt && git add -A && git commit -qm two && git status --short",

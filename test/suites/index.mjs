@@ -5,8 +5,8 @@
 //   npm run test:suites                    both, in a temporary folder
 //   npm run test:suites -- --folder DIR    in DIR, which is kept; what is there already is not fetched again
 //
-// Both sides have no network but loopback. requests has private keys for its tests, which a sandbox does not see: with
-// `--show` they are the user's to show, and without it the tests that need them fail, and no others.
+// Both sides have no network but loopback. requests and pytest-httpbin bring private keys for tests, which a sandbox does
+// not see unless the user shows them.
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -21,7 +21,7 @@ const suites = [
     fetch: fetchRequests,
     command: [".venv/bin/python", "-m", "pytest", "-q", "-rA", "--tb=no", "-p", "no:cacheprovider", "tests"],
     result: /^(PASSED|FAILED|ERROR|XFAIL|XPASS) (\S+)/gm,
-    shows: ["--show", "tests/certs/**"],
+    shows: ["--show", "tests/certs/**", "--show", ".venv/lib/*/site-packages/pytest_httpbin/certs/**"],
   },
   {
     name: "express",
@@ -61,12 +61,13 @@ function compare({ name, fetch, command, result, shows }) {
   const outside = resultsOf(
     spawn("unshare", ["--net", "sh", "-ec", 'ip link set lo up; exec "$@"', "sh", ...command], project),
     result,
+    project,
   );
   const cli = [
     join(root, "scripts/embedded.sh"),
     ["run", "--no-network", "--memory", "2g", "--timeout", "20m", ...shows, ...command],
   ];
-  const inside = resultsOf(spawn(...cli, project), result);
+  const inside = resultsOf(spawn(...cli, project), result, project);
   const differing = [...new Set([...outside.keys(), ...inside.keys()])].filter(
     (test) => outside.get(test) !== inside.get(test),
   );
@@ -79,11 +80,13 @@ function compare({ name, fetch, command, result, shows }) {
 }
 
 /** By test; one of several with the same title has its number. */
-function resultsOf({ stdout, stderr }, pattern) {
+function resultsOf({ stdout, stderr }, pattern, project) {
   const results = new Map();
   for (const [, status, title] of stdout.matchAll(pattern)) {
-    let name = title;
-    for (let again = 2; results.has(name); again += 1) name = `${title} (${again})`;
+    // Some titles have the path of the project, which a sandbox also calls /workspace.
+    const same = title.replaceAll(project, "/workspace");
+    let name = same;
+    for (let again = 2; results.has(name); again += 1) name = `${same} (${again})`;
     results.set(name, status);
   }
   if (results.size === 0) process.stdout.write(`${stdout.slice(-2000)}\n${stderr.slice(-2000)}\n`);
