@@ -31,11 +31,12 @@ fn in_own_mounts(name: &str, test: impl FnOnce()) {
     if std::env::var_os(INSIDE).is_some() {
         return test();
     }
+    let folder = tempfile::tempdir().expect("a folder");
     let program = std::env::current_exe().expect("this program");
     let unshare = ["--user", "--map-root-user", "--mount", "--propagation", "private"];
     let mut run = Command::new("unshare");
     run.args(unshare).arg(program).args(["--exact", name, "--nocapture", "--include-ignored"]);
-    let out = run.env(INSIDE, "1").output().expect("unshare");
+    let out = run.env(INSIDE, folder.path()).output().expect("unshare");
     let text = format!("{}{}", String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr));
     print!("{text}");
     assert!(out.status.success(), "{text}");
@@ -79,7 +80,7 @@ fn delayed() -> (UnixStream, UnixStream) {
 }
 
 fn directory(name: &str) -> PathBuf {
-    let made = std::env::temp_dir().join(format!("ak-lazy-{}-{name}", std::process::id()));
+    let made = PathBuf::from(std::env::var_os(INSIDE).expect("inside")).join(name);
     fs::create_dir_all(&made).expect("a folder");
     made
 }
