@@ -11,7 +11,7 @@ const holder = `
   const { spawn } = require("node:child_process");
   const [folder, ...world] = process.argv.slice(1);
   const stdio = ["pipe", "inherit", "inherit"];
-  spawn("sh", ["scripts/test-keeper.sh", "${NAME}", folder], { stdio, detached: true });
+  spawn("sh", ["scripts/test-keeper.sh", "${NAME}-*", folder], { stdio, detached: true });
   spawn("sh", ["scripts/test-world.sh", "${NAME}-7", folder + "/7", ...world], { stdio, detached: true });
 `;
 

@@ -27,7 +27,7 @@ export async function serveEnvd(exchange: Exchange, name: string, context: E2bCo
   const isFile = path === "/files";
   if (!hasToken && !(isFile && sandboxOfSignature(request, [found], context) !== undefined)) {
     throw new AgentKernelError("unauthorized", "the access token of the sandbox is missing or wrong", {
-      hint: "connect to the sandbox with an API key: Sandbox.connect answers its token",
+      hint: "Sandbox.connect answers it to who has the API key",
     });
   }
   await serveAs(exchange, found, context, path);

@@ -116,9 +116,11 @@ except socket.gaierror as e: print(e.errno == socket.EAI_NONAME, time.monotonic(
       const egress = new LoopbackEgress({}, () => 0);
       await captured(egress, async (sandbox) => {
         const { stdout } = await sandbox.sh(
-          "getent ahostsv4 localhost; getent ahostsv4 $(hostname); cat /etc/resolv.conf",
+          "getent ahostsv4 localhost && getent ahostsv4 $(hostname) && cat /etc/resolv.conf",
         );
-        expect(stdout.match(/^127\.0\.0\.1\s+STREAM/gm)).toHaveLength(2);
+        // An image may ask for each address as often as it is found (host.conf).
+        const addresses = Array.from(stdout.matchAll(/^(\S+)\s+STREAM/gm), ([, address]) => address);
+        expect(new Set(addresses)).toEqual(new Set(["127.0.0.1"]));
         expect(stdout).toContain("nameserver 127.0.0.1");
         expect(egress.names).toEqual([]);
       });

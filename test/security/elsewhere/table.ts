@@ -65,7 +65,7 @@ export const attacks: readonly Attack[] = [
       "'a replacement in the packed references'",
     ],
   },
-  { id: "F3", file: "filesystem/f3-git", tests: ["worktree's own configuration", "the configuration of a bare"] },
+  { id: "F3", file: "filesystem/f3-git", tests: ["own configuration", "the configuration of a bare"] },
   { id: "F4", file: "filesystem/f4-remount", tests: ["under restrictive"] },
   { id: "F5", file: "filesystem/f5-copies", tests: ["paths and links", "sparse and endless", "set-id bits"] },
   { id: "F7", file: "filesystem/f7-fill-the-disk", tests: ["temporary folders", "other sandboxes"] },
