@@ -63,8 +63,8 @@ describe.each(actors)("as $name", (actor) => {
           await world.ok(["stop", "box"]);
           await world.restart();
           expect(await world.states()).toEqual({ box: "stopped", other: "created" });
-          const left = readdirSync(world.folder("")).filter((name) => name.startsWith(".") && name !== ".daemon");
-          expect(left).toEqual([]);
+          const left = () => readdirSync(world.folder("")).filter((name) => name.startsWith(".") && name !== ".daemon");
+          await expect.poll(left).toEqual([]);
         };
         await inWorld(actor, use, { stateHome: disk });
       } finally {
@@ -102,7 +102,8 @@ describe.each(actors)("as $name", (actor) => {
         expect(await world.ok(["info", "--json", name])).toContain('"backend":"linux"');
       await world.restart();
       expect((await world.states()).box).toBe("running");
-      expect(readdirSync(world.folder("")).filter((name) => /^\.(new|gone)-/.test(name))).toEqual([]);
+      const left = () => readdirSync(world.folder("")).filter((name) => /^\.(new|gone)-/.test(name));
+      await expect.poll(left).toEqual([]);
     });
   });
 
