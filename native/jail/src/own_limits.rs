@@ -73,10 +73,9 @@ impl<'a> Hierarchy<'a> {
                     return rmdir(at.as_str()).during("remove a folder of /sys");
                 }
                 place::readonly_at(at.as_str()).during("make the cgroup read-only")?;
-                let together = controllers.split(',').filter(|name| *name != controllers);
+                let mut together = controllers.split(',').filter(|name| *name != controllers);
                 together
-                    .map(|name| symlink(controllers, format!("{CGROUP}/{name}")))
-                    .collect::<Result<(), _>>()
+                    .try_for_each(|name| symlink(controllers, format!("{CGROUP}/{name}")))
                     .during("name the controllers of a cgroup")
             }
         }

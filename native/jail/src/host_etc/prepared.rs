@@ -116,7 +116,8 @@ fn make(folder: &Path, etc: &OwnedFd) -> Outcome<EtcCopy> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let lock = open(&path, flags, Mode::empty()).during("make a copy of /etc")?;
     flock(&lock, FlockOperation::NonBlockingLockShared).during("hold the copy of /etc")?;
-    let stamps = fill(&lock, etc)?;
+    // Half a copy would take room that is short, until the next sandbox.
+    let stamps = fill(&lock, etc).inspect_err(|_| drop(fs::remove_dir_all(&path)))?;
     let is_settled = stamps.iter().all(|stamp| stamp.changed.0 < started_s - SETTLED_S);
     if is_settled {
         let text = encode(&name, &stamps);
