@@ -24,6 +24,8 @@ struct Order {
 
 pub struct Foreseen {
     number: u64,
+    /// What the sandbox was built from of the host is as it was then.
+    pub host_holds: bool,
     sources: Vec<(PathBuf, Source)>,
 }
 
@@ -47,10 +49,15 @@ pub fn look(
         source.surveyed = search::survey(&source, rules).ok();
         Some((path, source))
     });
-    Some(Foreseen { number, sources: sources.collect() })
+    Some(Foreseen { number, host_holds: false, sources: sources.collect() })
 }
 
 impl Foreseen {
+    /// Whether it was looked at for this spec.
+    pub fn is_for(&self, spec: &Spec) -> bool {
+        spec.foreseen == Some(self.number)
+    }
+
     /// Other rules hold than it was searched by.
     pub fn forget_search(&mut self) {
         self.sources.iter_mut().for_each(|(_, source)| source.surveyed = None);
@@ -59,7 +66,7 @@ impl Foreseen {
 
 /// The source of this view, if it is one that was looked at for this spec and still lies there.
 pub fn take(foreseen: &mut Option<Foreseen>, spec: &Spec, view: &View) -> Option<Source> {
-    let Foreseen { sources, .. } = foreseen.as_mut().filter(|one| spec.foreseen == Some(one.number))?;
+    let Foreseen { sources, .. } = foreseen.as_mut().filter(|one| one.is_for(spec))?;
     let at = sources.iter().position(|(path, _)| view.source == *path).filter(|_| !view.is_live())?;
     let (path, source) = sources.swap_remove(at);
     let there = stat(&path).ok()?;

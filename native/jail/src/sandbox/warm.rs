@@ -156,7 +156,17 @@ impl Warm {
         let rules = Rules::new(&self.hide, &self.protect).knowing(self.contents.as_ref());
         // A repository is shown at its own path.
         let beside = self.spec.views.iter().filter(|view| view.repository.is_some()).map(|view| view.target.clone());
-        foresight::look(order, beside, self.identity.is_host_roots(), memory, &rules)
+        let mut seen = foresight::look(order, beside, self.identity.is_host_roots(), memory, &rules)?;
+        seen.host_holds = self.host_holds();
+        Some(seen)
+    }
+
+    /// Whether what it has of /etc and of programs is as it was when it was built. Of a copy that could not be kept nobody
+    /// knows.
+    fn host_holds(&self) -> bool {
+        let root = &self.spec.root;
+        let is_same_etc = self.etc.as_ref().map_or(!matches!(root, RootChoice::Host { .. }), EtcCopy::holds);
+        is_same_etc && self.shown == host_programs::Identities::now(root)
     }
 
     /// The spec that a caller's line asks for.
@@ -166,16 +176,14 @@ impl Warm {
 
     /// The sandbox that `spec` asks for.
     pub fn take(self, spec: &Spec, mut foreseen: Option<Foreseen>) -> Outcome<Sandbox<'_>> {
-        let Self { spec: built, mut hide, mut protect, process, cgroup, mut layers, identity, .. } = self;
-        let Self { placer, builder, entrance, etc, shown, said, contents, .. } = self;
-        if !spec.has_shape_of(&built) {
+        if !spec.has_shape_of(&self.spec) {
             return Err(Fault::new("conflict", "the sandbox was built for another shape"));
         }
-        // Of a copy that could not be kept nobody knows.
-        let is_same = etc.as_ref().map_or(!matches!(built.root, RootChoice::Host { .. }), EtcCopy::holds);
-        if !is_same || shown != host_programs::Identities::now(&built.root) {
+        if !foreseen.as_ref().is_some_and(|seen| seen.is_for(spec) && seen.host_holds) && !self.host_holds() {
             return Err(Fault::new("conflict", "what the sandbox has of /etc or of programs has changed on the host"));
         }
+        let Self { spec: built, mut hide, mut protect, process, cgroup, mut layers, identity, .. } = self;
+        let Self { placer, builder, entrance, etc, said, contents, .. } = self;
         if !spec.has_rules_of(&built) {
             (hide, protect) = (Matcher::hiding(&spec.hide.read()?), spec.guarded());
             foreseen.iter_mut().for_each(Foreseen::forget_search);

@@ -88,7 +88,7 @@ impl Matcher {
     pub fn of(globs: &[String]) -> Self {
         let above: BTreeSet<&str> =
             globs.iter().flat_map(|g| g.match_indices('/').map(|(end, _)| &g[..end])).filter(|g| *g != "**").collect();
-        let (anywhere, names): (Vec<&str>, Vec<&str>) = above.into_iter().partition(|g| g.ends_with("**"));
+        let (anywhere, names): (Vec<&str>, Vec<&str>) = above.into_iter().partition(|glob| is_any_name(glob));
         let matcher = |globs: Vec<&str>| Self::new(globs.into_iter().map(|glob| (glob, None)));
         let above = Above { names: matcher(names), anywhere: matcher(anywhere) };
         Self { above: Some(Box::new(above)), ..Self::new(globs.iter().map(|glob| (glob.as_str(), None))) }
@@ -220,6 +220,11 @@ impl Rule {
     }
 }
 
+/// Whether nothing is fixed of the last name. To look for such names would be to look at all of a project's.
+fn is_any_name(glob: &str) -> bool {
+    matches!(last_of(glob.rsplit('/').next().unwrap_or(glob)).ends(), ([], []))
+}
+
 fn last_of(name: &str) -> Last {
     if name.is_empty() || name.contains(['?', '[', '{', '\\', '!']) || name.contains("**") {
         Last::Other
@@ -318,6 +323,19 @@ mod tests {
         );
         let matcher = Matcher::of(&["**/.git/hooks".to_owned()]);
         assert!(matcher.leads_in(b"", b".GIT", false) && matcher.leads_in(b"a/", b".git ", true));
+    }
+
+    #[test]
+    fn folders_of_any_name_are_led_in_by_links_and_cost_no_look_at_every_name() {
+        for any in ["*", "**", "?*", "[ab]"] {
+            let matcher = Matcher::of(&[format!(".git/modules/{any}/branches")]);
+            assert!(matcher.leads_in(b"", b".git", false) && matcher.leads_in(b".git/", b"modules", false), "{any}");
+            assert!(!matcher.leads_in(b".git/modules/", b"ab", false), "{any}");
+            let mut sieve = Sieve::default();
+            matcher.fill(&mut sieve);
+            assert!(sieve.passes(b"branches") && !sieve.passes(b"index.ts"), "{any}");
+        }
+        assert!(Matcher::of(&[".git/modules/*/branches".to_owned()]).leads_in(b".git/modules/", b"a", true));
     }
 
     #[test]
