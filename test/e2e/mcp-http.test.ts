@@ -45,7 +45,7 @@ describe.each(actors)("as $name", (actor) => {
   it("runs commands, in sandboxes of a session too, which end when the session does", async () => {
     const before = traces();
     const { client, transport } = await connect();
-    expect((await client.listTools()).tools).toHaveLength(10);
+    expect((await client.listTools()).tools).toHaveLength(14);
     const ran = await call(client, "sandbox_run", {
       command: ["sh", "-c", "ls -A /workspace; echo done"],
       network: false,
