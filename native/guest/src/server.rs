@@ -195,8 +195,6 @@ impl Server {
         self.now = Instant::now();
         if let Some(view) = view {
             self.net.open_view(view, (&mut self.outbox, &self.poller, self.now))?;
-            // Its program may lie in the view: who waits for its execve cannot pass the answers on.
-            self.has_started = true;
         }
         Ok(())
     }

@@ -57,6 +57,7 @@ impl Net {
         let id = context.channels.open().ok_or(rustix::io::Errno::NOBUFS)?;
         let connection = Connection::out(socket, None, id, &context)?;
         context.outbox.json(FrameType::Open, id, &OpenByGuest::View {});
+        self.has_view = true;
         self.connections.insert(id, connection);
         self.wake(id);
         Ok(())

@@ -98,6 +98,8 @@ pub struct Net {
     channels: Channels,
     is_captured: bool,
     inward: usize,
+    /// Of a directory of the host's: what lies there is read through the guest.
+    pub has_view: bool,
     /// There is no host to ask: connections are refused, names are not known.
     pub is_offline: bool,
 }
@@ -131,6 +133,7 @@ impl Net {
             channels: Channels { last_id: 0, open: 0, limit: 0, is_closed: false },
             is_captured,
             inward: 0,
+            has_view: false,
             is_offline: false,
         };
         net.read_settings();
