@@ -343,8 +343,8 @@ describe("files", () => {
       headers: { "content-type": "application/octet-stream" },
       body: "x",
     });
-    const listed = await runCli(server.api.actor, ["audit", "list", "--json", "--sandbox", sandbox.sandboxID]);
-    expect(listed.stdout).toContain("/home/user/audited");
+    const words = ["audit", "list", "--json", "--sandbox", sandbox.sandboxID];
+    await expect.poll(async () => (await runCli(server.api.actor, words)).stdout).toContain("/home/user/audited");
   });
 });
 

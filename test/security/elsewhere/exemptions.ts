@@ -44,6 +44,12 @@ export const exemptions: readonly Exemption[] = [
     reason: "the image of these tests has no git",
   },
   {
+    on: ["microvm"],
+    file: "filesystem/f3-git",
+    tests: ["in a live workspace", "a live workspace is left"],
+    reason: LIVE,
+  },
+  {
     on: engines,
     file: "filesystem/f13-git",
     tests: ["are no files that git commits"],
