@@ -133,7 +133,7 @@ socket.end();`),
       .map(({ tool }: { tool: string }) => tool)
       .filter((tool: string) => tool.startsWith("again/"));
     expect(offered).not.toContain("again/code_run");
-    expect((await call(client, "code_search")).data.servers).toContain("again: 10 tools");
+    expect((await call(client, "code_search")).data.servers).toContain("again: 14 tools");
     const out = await run(
       "await fetch('http://127.0.0.1:8080/mcp').then(() => console.log('reached'), () => console.log('kept out'))",
     );
