@@ -8,7 +8,7 @@ import { resolve } from "../../policy/resolve.js";
 import type { RuntimeHost } from "../open-backend.js";
 import { automaticOrder, candidateNames } from "./candidates.js";
 import { chooseAnother, chooseBackend } from "./choose.js";
-import { working } from "./proof.js";
+import { failing, working } from "./proof.js";
 import { recall } from "./proof-cache.js";
 import { proofOf } from "./proof-of.js";
 
@@ -105,6 +105,22 @@ describe("a proof that takes long", () => {
     const proof = await proofOf(host(), "microvm", slow, { patienceMs: 1 });
     expect(proof).toMatchObject({ works: false, nextStep: expect.stringContaining("try again") });
     expect(recall(host(), "microvm", "slow")).toBeNull();
+  });
+
+  it("is no failure of the backend where that is what was told because its time was up", async () => {
+    const telling = {
+      ...slow,
+      prove: (_: RuntimeHost, signal?: AbortSignal) =>
+        new Promise<ReturnType<typeof failing>>((resolve) => {
+          signal?.addEventListener("abort", () => resolve(failing("no answer in time", null)));
+        }),
+    };
+    const called = new AbortController();
+    const proof = proofOf(host(), "gvisor", telling, { signal: called.signal });
+    called.abort(new Error("the run's time is up"));
+    await expect(proof).rejects.toMatchObject({ message: "the run's time is up" });
+    expect(await proofOf(host(), "gvisor", telling, { patienceMs: 1 })).toMatchObject({ isInconclusive: true });
+    expect(recall(host(), "gvisor", "slow")).toBeNull();
   });
 
   it("and was called off is none", async () => {

@@ -25,8 +25,11 @@ export async function proofOf(
   const known = isFresh || identity === null ? null : recall(host, name, identity);
   if (known !== null) return known;
   const deadline = AbortSignal.timeout(patienceMs);
+  const ending = signal === undefined ? deadline : AbortSignal.any([signal, deadline]);
   try {
-    const proof = await candidate.prove(host, signal === undefined ? deadline : AbortSignal.any([signal, deadline]));
+    const proof = await candidate.prove(host, ending);
+    // A caller whose time was up says nothing about the backend.
+    ending.throwIfAborted();
     if (identity !== null) remember(host, name, identity, proof);
     return proof;
   } catch (error) {
