@@ -4,7 +4,7 @@ import type { ViolationReason } from "../../../src/guest/violation.js";
 import { type Actor, actors } from "../../support/actors.js";
 import { leaksSince, traces } from "../../support/leaks.js";
 import { awaitGuest, awaitJail } from "../../support/process-tree.js";
-import { type CliResult, runCli, startCli } from "../../support/run-cli.js";
+import { type CliResult, runCli, runIn, startCli } from "../../support/run-cli.js";
 import { holdCli } from "../support/process-answers.js";
 import { hostileSandbox, type Order, order, orderWords, withHostileGuest } from "../support/process-hostile-guest.js";
 import { peakUntil } from "../support/process-memory.js";
@@ -68,7 +68,9 @@ describe("G1 a guest that breaks the protocol", () => {
   describe.each(actors)("as $name", (actor) => {
     let before: ReturnType<typeof traces>;
     let idle: Peak | null = null;
-    beforeAll(() => {
+    beforeAll(async () => {
+      // That the backend works is found out and remembered with a guest that keeps to the protocol.
+      expect(await runIn(actor, ["true"])).toMatchObject({ status: 0 });
       before = traces();
     });
     afterAll(async () => {
