@@ -3,10 +3,11 @@
  * server inside answers. The name of a sandbox is as long as a token, so that it opens ports that are public; others
  * need the traffic token.
  */
-import { Agent, request as ask, type IncomingMessage } from "node:http";
+import { request as ask, type IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import type { Upgrade } from "../api/dialect.js";
 import type { Exchange } from "../api/http/exchange.js";
+import { OneConnection, ofOneHop, passed } from "../api/http/one-hop.js";
 import { AgentKernelError, isAgentKernelError } from "../core/errors.js";
 import { type E2bContext, type Found, findSandbox } from "./context.js";
 import { sandboxGone } from "./errors.js";
@@ -19,13 +20,7 @@ interface PortRequest {
 
 /** Between one hop and the next; and what is for us alone. */
 const NOT_PASSED = new Set([
-  "connection",
-  "keep-alive",
-  "proxy-connection",
-  "te",
-  "trailer",
-  "transfer-encoding",
-  "upgrade",
+  ...ofOneHop,
   "e2b-sandbox-id",
   "e2b-sandbox-port",
   "e2b-traffic-access-token",
@@ -43,12 +38,12 @@ export async function servePort(exchange: Exchange, wanted: PortRequest, context
       const inner = ask({
         method: request.method ?? "GET",
         path: request.url ?? "/",
-        headers: [...passedOn(request), "connection", "close"] as never,
+        headers: [...passed(request.rawHeaders, NOT_PASSED), "connection", "close"] as never,
         agent: new OneConnection(socket),
         setHost: false,
       });
       inner.once("response", (answer) => {
-        response.writeHead(answer.statusCode ?? 502, withoutHops(answer.rawHeaders));
+        response.writeHead(answer.statusCode ?? 502, passed(answer.rawHeaders, NOT_PASSED));
         answer.pipe(response);
         answer.once("error", () => response.destroy());
       });
@@ -77,7 +72,7 @@ export async function upgradePort(
   const found = await admitted(request, wanted, context, new AbortController().signal);
   const inside = await connected(found, wanted.port);
   const done = found.sandbox.use();
-  const headers = passedOn(request);
+  const headers = passed(request.rawHeaders, NOT_PASSED);
   const { upgrade = "", connection = "" } = request.headers;
   const lines = [`${request.method} ${request.url} HTTP/1.1`, `Connection: ${connection}`, `Upgrade: ${upgrade}`];
   for (let at = 0; at < headers.length; at += 2) lines.push(`${headers[at]}: ${headers[at + 1]}`);
@@ -132,32 +127,5 @@ async function connected({ sandbox }: Found, port: number): Promise<Duplex> {
   } catch (error) {
     if (!isAgentKernelError(error) || error.code !== "not_found") throw error;
     throw new AgentKernelError("tool_failed", `The sandbox is running but port ${port} is not open`, { cause: error });
-  }
-}
-
-/** Names and values in turn, as they came. */
-function passedOn({ rawHeaders }: IncomingMessage): string[] {
-  return withoutHops(rawHeaders);
-}
-
-function withoutHops(raw: readonly string[]): string[] {
-  const kept: string[] = [];
-  for (let at = 0; at + 1 < raw.length; at += 2) {
-    const [name = "", value = ""] = [raw[at], raw[at + 1]];
-    if (!NOT_PASSED.has(name.toLowerCase())) kept.push(name, value);
-  }
-  return kept;
-}
-
-class OneConnection extends Agent {
-  readonly #socket: Duplex;
-
-  constructor(socket: Duplex) {
-    super({ keepAlive: false, maxSockets: 1 });
-    this.#socket = socket;
-  }
-
-  override createConnection(): Duplex {
-    return this.#socket;
   }
 }

@@ -2,17 +2,15 @@
  * Servers inside named sandboxes, for callers who may use the sandbox. What comes back is the sandbox's: it is passed on
  * without what would speak for this server, and a browser keeps it in an origin of its own.
  */
-import { Agent, type IncomingMessage, request as requestInside } from "node:http";
+import { type IncomingMessage, request as requestInside } from "node:http";
 import type { Duplex } from "node:stream";
 import { AgentKernelError, isAgentKernelError } from "../../core/errors.js";
 import type { Sandbox } from "../../runtime/sandboxes/index.js";
 import { type ApiCall, type Backing, sandboxFor } from "../call.js";
 import { portWithin } from "../commands/key-limits.js";
 import type { BodySource } from "../http/body.js";
+import { OneConnection, ofOneHop, passed } from "../http/one-hop.js";
 import type { Reply } from "../http/reply.js";
-
-/** RFC 9110, 7.6.1: these speak of one connection. */
-const ofOneHop = ["connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade"];
 
 /** The caller's key and cookies are for this server alone, and the server inside is asked by its own name. */
 const notPassedIn = new Set([...ofOneHop, "authorization", "proxy-authorization", "cookie", "host", "expect"]);
@@ -154,25 +152,3 @@ function pathInside({ url = "" }: IncomingMessage): string {
 
 /** `/sandboxes/NAME/ports/PORT/` */
 const PARTS_BEFORE = 5;
-
-/** Names and values in turn. Also without those that the header Connection names. */
-function passed(raw: readonly string[], without: ReadonlySet<string>): string[] {
-  const pairs: [string, string][] = [];
-  for (let at = 0; at + 1 < raw.length; at += 2) pairs.push([raw[at] ?? "", raw[at + 1] ?? ""]);
-  const named = pairs.filter(([name]) => name.toLowerCase() === "connection").flatMap(([, value]) => value.split(","));
-  const left = new Set([...without, ...named.map((name) => name.trim().toLowerCase())]);
-  return pairs.filter(([name]) => !left.has(name.toLowerCase())).flat();
-}
-
-class OneConnection extends Agent {
-  readonly #socket: Duplex;
-
-  constructor(socket: Duplex) {
-    super({ keepAlive: false, maxSockets: 1 });
-    this.#socket = socket;
-  }
-
-  override createConnection(): Duplex {
-    return this.#socket;
-  }
-}
